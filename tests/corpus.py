@@ -1,7 +1,5 @@
 """Programs of the corpus by name, built and run."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from programs import PROGRAMS

@@ -6,8 +6,6 @@ from its own run, a plain ``pytest --update-costs`` what of it ran: what a fixtu
 first, so a second run finds who is first without the others. A new test is quick until it is measured.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

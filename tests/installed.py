@@ -1,8 +1,6 @@
 """What is installed here: a test without its tool is skipped, one that goes through many units leaves out those whose
 compiler is missing."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from functools import cache

@@ -5,8 +5,6 @@ the modules that tests share, the programs, and the list of our modules are what
 ``pytest --cache-clear`` forgets them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -7,8 +7,6 @@ run and on every machine. The matrix, the rules of the house and whatever else s
 or words (``-k``, ``-m``) gets all that the name means.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The benchmark suite measures what it says: structure and work are checked, never times."""
 
-from __future__ import annotations
-
 import re
 import time
 from functools import partial

@@ -1,7 +1,5 @@
 """The notebooks run top to bottom in a fresh kernel, each quickly; they are kept with outputs that need no script."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """Cells as tests: their ids, and what a failed one says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

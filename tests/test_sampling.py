@@ -1,7 +1,5 @@
 """Which tests a plain pytest runs, and which files it reads for a name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The documentation builds as a site without a warning, with every document, notebook and docstring in it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The catalogue of architectures: every value is there once."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Every table that is keyed by architectures has an entry for each of them, wherever it stands."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

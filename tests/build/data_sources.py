@@ -1,7 +1,5 @@
 """Sources of random data between instructions, as both assemblers read them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import strategies as st

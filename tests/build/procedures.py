@@ -1,7 +1,5 @@
 """Procedures written by hand: CFI rules at addresses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from testbed.arch import ARCHES

@@ -1,7 +1,5 @@
 """Every spelling of instructions that a source may have, by instruction set, and what clang makes of it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the reader of assembly sources takes, and where it says that something is wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

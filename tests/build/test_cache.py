@@ -1,7 +1,5 @@
 """The cache of built files: hit, miss, and what is built again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

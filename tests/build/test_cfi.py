@@ -1,7 +1,5 @@
 """CFI programs and the states of call frame information that directives make."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs as compilers make them: clang and zig, GCC."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

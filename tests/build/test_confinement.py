@@ -1,7 +1,5 @@
 """What a confined command may read, write, reach and start, and which compilers are confined."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Directives of data, small and extreme, as every assembler writes them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What recipes promise, and which of them a program has."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

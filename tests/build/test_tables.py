@@ -1,7 +1,5 @@
 """Table writers: EHABI, SFrame, ORC."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from pathlib import Path

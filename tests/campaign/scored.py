@@ -1,7 +1,5 @@
 """Score cards of made-up counts: one unit, 20 sites."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Jobs that fail, die or are interrupted, and results that are kept."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing.context
 import os

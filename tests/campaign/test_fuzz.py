@@ -1,7 +1,5 @@
 """Campaigns over generated programs, with random flags of compilers."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ to. `pytest --update-golden tests/campaign/test_matrix.py` writes them anew, wit
 those of one program: review the diff of tests/golden/summary.txt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache

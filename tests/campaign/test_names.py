@@ -1,7 +1,5 @@
 """Names judged against what was watched, over the corpus: nothing is ever invented."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Both witnesses of the truth, held against each other; and a truth that is spoiled, to see that it is noticed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

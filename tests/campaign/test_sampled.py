@@ -1,7 +1,5 @@
 """Unwinders that are asked at some steps, what they said first, and those that lie."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Scores: counts by phase, the file of what is known, ranks."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

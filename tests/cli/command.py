@@ -1,7 +1,5 @@
 """What a command said, and sources of small programs to try it on."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """``testbed check``: what is typed reaches the check, what is found is told in every format, and the status says it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

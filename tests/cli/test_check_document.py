@@ -1,7 +1,5 @@
 """docs/check.md and the hook for pre-commit: what they show is what there is."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """A check and a matrix on a real Dask scheduler with two processes, one of which is killed on the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`testbed edit` in a real browser: change a line, and rows, strips and verdicts change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from threading import Thread

@@ -1,7 +1,5 @@
 """`testbed export` and `testbed backtrace` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

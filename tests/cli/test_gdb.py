@@ -1,7 +1,5 @@
 """``testbed gdb``: gdb itself moves in a recorded run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import socket

@@ -1,7 +1,5 @@
 """``testbed matrix``: what it prints and writes, in one process or more, interrupted, without a compiler."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Mistakes of users: each gets one clear message and status 2, never a traceback."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

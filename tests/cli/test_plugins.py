@@ -1,7 +1,5 @@
 """Unwinders and programs that others bring in Python: by module, as entry points, by folder."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re

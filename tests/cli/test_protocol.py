@@ -1,7 +1,5 @@
 """`testbed protocol`, and programs as unwinders on the command line."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

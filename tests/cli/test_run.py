@@ -1,7 +1,5 @@
 """``testbed run``: every step and every unwinder, one site, files by path, pages and pictures."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Sessions: some commands one after the other, in a folder with some files, and what each of them says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``testbed run --step``: the full-screen program, by its library's pilot and in a real terminal."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

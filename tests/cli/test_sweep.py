@@ -1,7 +1,5 @@
 """`testbed sweep`: what it keeps, what it goes on with, what it tells, and its exit statuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

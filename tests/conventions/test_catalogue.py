@@ -1,7 +1,5 @@
 """The catalogue of conventions: what each keeps, as its document says, and how one is named."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

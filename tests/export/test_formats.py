@@ -1,7 +1,5 @@
 """The files that `testbed export` writes, read by people who are not us: gdb, readelf, the schema."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A snapshot that is small enough to be damaged at every byte, and snapshots as files of each format, read again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Damaged, foreign and incomplete dumps: one typed error that names the file, the offset and the fix."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

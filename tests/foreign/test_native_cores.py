@@ -1,7 +1,5 @@
 """Real cores of real processes, the kernel's and gdb's: ours beside gdb's own backtrace of the same file."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource

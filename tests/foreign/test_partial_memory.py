@@ -1,7 +1,5 @@
 """The end of what a dump has is not the end of the stack: nothing that was cut off may be taken for the root."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

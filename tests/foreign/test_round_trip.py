@@ -1,7 +1,5 @@
 """What `testbed export` writes and `testbed.foreign` reads is the same machine to every unwinder."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -13,8 +13,6 @@ found], ``failed`` is {"clause outcome": sites} of those that are not exact, or 
 fails. ``luck`` and ``open`` are numbers of sites by `Accord`, and left out where there are none.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

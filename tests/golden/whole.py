@@ -1,7 +1,5 @@
 """Outputs as a whole, a file each in ``outputs``: ``--update-golden`` writes those of the tests that run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

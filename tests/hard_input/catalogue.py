@@ -1,7 +1,5 @@
 """Every reader of files from elsewhere, with the files that are the worst for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

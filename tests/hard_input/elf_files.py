@@ -1,7 +1,5 @@
 """ELF files put together header by header, so that headers may say anything: x86_64, 64 bits."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

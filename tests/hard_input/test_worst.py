@@ -1,7 +1,5 @@
 """No reader forgets the budget: the worst files, made for a small budget, are refused by it or read within it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

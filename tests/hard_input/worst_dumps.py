@@ -1,7 +1,5 @@
 """Dumps and trace files that cost their readers as much as ``size`` bytes can."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

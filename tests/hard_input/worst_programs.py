@@ -1,7 +1,5 @@
 """Program files that cost their readers as much as ``size`` bytes can: ELF, Mach-O, debug information."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

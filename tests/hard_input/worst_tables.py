@@ -1,7 +1,5 @@
 """Unwind tables and code that cost their readers as much as ``size`` bytes can."""
 
-from __future__ import annotations
-
 import struct
 
 from tests.hard_input.elf_files import BASE, LOAD, STRTAB, SYMTAB, Header, Program, elf, with_sections

@@ -3,8 +3,6 @@
 Numbers become those at which readers break: 0, 1, all ones, the sign bit, one more, one less, the length of the whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

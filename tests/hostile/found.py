@@ -1,7 +1,5 @@
 """Failing inputs as files, made as small as they get while they fail: the folder of a run, the corpus of the suite."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter, defaultdict

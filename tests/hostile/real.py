@@ -1,7 +1,5 @@
 """Real programs, files and snapshots that hostile input is made from: small ones of the corpus, built once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What hostile input is given to: a reader, its real inputs, and how they are damaged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """Inputs that failed once, a few hundred fresh ones for every reader, and that the net has no hole."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What the documents show is what the commands print, and what they name exists."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Every import is an arrow, wherever it stands: in a function or under TYPE_CHECKING, too.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

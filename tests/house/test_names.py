@@ -1,7 +1,5 @@
 """A class name stands for one thing in the whole project."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Compiled functions are made in one way, in native modules, from nothing that the hash of native files leaves out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -13,8 +13,6 @@ Its reader would open two files for one thing, and the imports between them say 
 * for now, what is listed below as rewritten later.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

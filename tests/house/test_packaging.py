@@ -1,7 +1,5 @@
 """What a wheel installs: the three packages, with every file in their folders. `.ci/wheel` builds it and runs it."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A module has one job and fits the eye: about 100 to 500 lines of it, and at most 80 of each function. A warning."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tests mirror the rooms, and share by helper modules: no test is imported."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs compiled with other debug information than the recipes ask for, and what an independent reader says."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import cache
 from pathlib import Path

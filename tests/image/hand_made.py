@@ -1,7 +1,5 @@
 """Images and debug information written byte by byte, so that a test says exactly what is in them."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

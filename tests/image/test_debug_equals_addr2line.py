@@ -1,7 +1,5 @@
 """Debug information as addr2line reads it, and damaged."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """ELF files, and the instruction sets that their mapping symbols tell."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 from pathlib import Path

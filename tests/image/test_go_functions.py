@@ -1,7 +1,5 @@
 """A stripped Go program has the names of `.gopclntab`, and any other file the symbols that it has."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

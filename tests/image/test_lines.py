@@ -1,7 +1,5 @@
 """Lines of code, and the calls that were inlined or left as tail calls."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from typing import Any

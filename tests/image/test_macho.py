@@ -1,7 +1,5 @@
 """Mach-O files, and what their loader binds and rebases."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """Debug information elsewhere: separate, compressed, or written anew by tools."""
 
-from __future__ import annotations
-
 import lzma
 import shutil
 import struct

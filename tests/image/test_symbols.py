@@ -1,7 +1,5 @@
 """Symbols of images, and their names without mangling."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import time

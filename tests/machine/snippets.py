@@ -1,7 +1,5 @@
 """Programs of some instructions: what is run, what stores, and what ends in a fault."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

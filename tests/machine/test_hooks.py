@@ -1,7 +1,5 @@
 """Hooks of the recorder, and how runs stop."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs in the emulator's memory, where they are linked or anywhere else; a second emulator; its registers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Signals that arrive, and signatures of return addresses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

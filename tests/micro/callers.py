@@ -1,7 +1,5 @@
 """Functions of small sources, ready to be called."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Functions called alone: what they return, what they are given, and that nothing of a path is left behind."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Paths through a function: every side of every branch is gone, and what no run can do counts for nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

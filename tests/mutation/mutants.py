@@ -5,8 +5,6 @@ decorators (frozen or not, remembered or not), whether a field is shown (``repr=
 equivalent: that is said of it one by one.
 """
 
-from __future__ import annotations
-
 import ast
 import compileall
 import difflib

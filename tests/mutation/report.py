@@ -1,7 +1,5 @@
 """The page of the mutation score: one row per room, then every survivor with its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tests.mutation.mutants import Fate, SurvivorVerdict, Trial

@@ -1,7 +1,5 @@
 """What is mutated, and the tests that have to notice: one value per room."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

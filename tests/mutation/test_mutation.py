@@ -1,7 +1,5 @@
 """The mutation command itself: which places it finds, that it draws the same ones, and that it can tell both fates."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ Started in the copy as `python -P tests/mutation/trying.py`; a question and its 
 mutant is a plain edit of one file, read anew by every trial, and a trial costs little more than its tests.
 """
 
-from __future__ import annotations
-
 import ast
 import ctypes
 import gc

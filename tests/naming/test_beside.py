@@ -1,7 +1,5 @@
 """Two stacks side by side: gaps, false frames, repeats."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.naming.beside import Alignment, beside, folded_names

@@ -1,7 +1,5 @@
 """From frames to the calls of the source: which address is looked up, tail-call chains, what is missing."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A compiled function, and what it takes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from testbed.native.compiled import compiled

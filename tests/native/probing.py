@@ -5,8 +5,6 @@ The line written is its value, and how often its machine code came from the disk
 anew by each process.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

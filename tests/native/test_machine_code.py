@@ -1,7 +1,5 @@
 """Machine code on disk: whole or not there; and no state of the disk changes what a function says."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

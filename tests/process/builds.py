@@ -1,7 +1,5 @@
 """The programs of these tests, built with the compilers of Debian's packages, once per session; and what runs them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -6,8 +6,6 @@ judged; the function's row is looked for among the places that the run shows, an
 by `zig cc`, and kept in a folder that is given; the commands of the page begin there.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

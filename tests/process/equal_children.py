@@ -6,8 +6,6 @@ more memory than a short one. Exit status 1 where something differs.
 `python -m tests.process.equal_children make git` measures these only; the page keeps its other rows.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -5,8 +5,6 @@ the same seeded sample of its steps. What goes wrong is explained by the tool's 
 where a row is wrong or missing is not declared but found (`testbed.profiling.judge`).
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Processes that have children: each has steps, a stack, memory and an end of its own; the same seed, the same tree."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

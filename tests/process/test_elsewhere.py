@@ -1,7 +1,5 @@
 """What programs print, and how they end, is what they do natively or under qemu-user."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

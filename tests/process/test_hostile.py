@@ -1,7 +1,5 @@
 """Programs that mean harm or take too much, and what a process cannot have."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

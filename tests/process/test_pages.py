@@ -1,7 +1,5 @@
 """What the measurements of processes find and write: defects, shares, rows of tools."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Processes in pieces: steps and truth are those of the whole run."""
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run in the testbed: what it is given and what it keeps; the same inputs, the same run."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from random import Random

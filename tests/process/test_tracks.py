@@ -1,7 +1,5 @@
 """The tracks of threads: at each step the memory that the thread saw, and signals and timers where they came."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

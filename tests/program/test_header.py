@@ -1,7 +1,5 @@
 """The header of a program's source: what is read, and the one error that a wrong one is."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

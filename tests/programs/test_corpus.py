@@ -1,7 +1,5 @@
 """The corpus: every program does and declares the right thing wherever it is built, and shows what it is about."""
 
-from __future__ import annotations
-
 import platform
 import re
 import shutil

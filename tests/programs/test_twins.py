@@ -1,7 +1,5 @@
 """Programs with a wrong table, and their twins: exactly the wrong instructions are found, and the fix is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from programs import PROGRAMS

@@ -1,7 +1,5 @@
 """Whatever a foreign program does, it is an outcome: typed, told in a sentence, and over in time."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

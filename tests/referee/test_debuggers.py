@@ -1,7 +1,5 @@
 """gdb, LLDB and drgn as unwinders: what they are asked, what they say, and how they fail."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

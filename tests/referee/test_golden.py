@@ -1,7 +1,5 @@
 """Golden counts of real tools, at every instruction and where registers are missing."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """libdw, libunwind and libunwindstack as unwinders, on every architecture that they have."""
 
-from __future__ import annotations
-
 import ctypes.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Profilers that were executed, and perf."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Real unwinders and our reader of the same table: where a tool is exact, both find the same frames and registers."""
 
-from __future__ import annotations
-
 import pytest
 
 import testbed

@@ -1,7 +1,5 @@
 """Versions of real unwinders: which there are, how pip brings one, and what is said where it cannot."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

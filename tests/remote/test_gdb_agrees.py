@@ -4,8 +4,6 @@ It runs natively, so on x86_64 only. gdb 13 knows tail calls from gcc's call sit
 in DWARF 5 have no return address for a tail call, and gdb shows none.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import subprocess

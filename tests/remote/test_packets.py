@@ -1,7 +1,5 @@
 """The framing of gdb's remote protocol, spoken by hand."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 

@@ -1,7 +1,5 @@
 """A recorded run as a target of gdb, asked by hand."""
 
-from __future__ import annotations
-
 from functools import cache
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """A run judged in pieces: the same counts and the same verdict at every site as judged at once."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The editor's server answers its own page on this machine, and nobody else."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

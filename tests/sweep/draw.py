@@ -6,8 +6,6 @@
     testbed sweep $(python -m tests.sweep.draw 750 --seed 20261128 --arch arm64) --out arm64.db
 """
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -7,8 +7,6 @@ nothing. A damage is noticed where its entry agrees no more, or another one is s
     python -m tests.sweep.table_damage FILE... [--most N] [--seed N]
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Debian's packages: unpacked without being installed, whatever they hold, and named safely."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

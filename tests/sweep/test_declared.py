@@ -4,8 +4,6 @@
 said.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import re

@@ -3,8 +3,6 @@
 Where capstone is known to be wrong of what an instruction writes, the instruction is left out, by name.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path

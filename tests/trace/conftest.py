@@ -1,7 +1,5 @@
 """What tests of trace files share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Traces that are saved, and the files that they make."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

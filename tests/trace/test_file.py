@@ -1,7 +1,5 @@
 """Trace files: everything comes back, and a file that is not whole is told so, wherever it was hurt."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -4,8 +4,6 @@ Registers differ from each other, and every word of memory is a hash of its addr
 give different values, so nothing needs to be known of how either reader writes its rules.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

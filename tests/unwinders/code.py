@@ -1,7 +1,5 @@
 """Images of one function, assembled by keystone, and what prologue analysis says of it: rows, or why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path

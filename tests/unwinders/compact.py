@@ -1,8 +1,6 @@
 """Compact unwind sections spelled out in bytes, and images around them: a small writer that shares nothing with the
 reader."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hand-made `.ARM.exidx` sections: an index, and images that hold it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.contract.rows import UnwindRow

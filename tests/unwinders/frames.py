@@ -3,8 +3,6 @@
 It shares nothing with the testbed's own writers: what these tests feed to the readers is spelled out in bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Go's table of functions, made function by function. It shares nothing with what reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

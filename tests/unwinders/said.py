@@ -1,7 +1,5 @@
 """Backtraces as values, to compare them; and whether one of fewer registers says less."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

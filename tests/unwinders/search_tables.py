@@ -1,7 +1,5 @@
 """`.eh_frame_hdr` sections spelled out in bytes, and an image of three functions that they are for."""
 
-from __future__ import annotations
-
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
 from tests.unwinders.beside import read_alike

@@ -3,8 +3,6 @@
 Sources: The SFrame Format, versions 1, 2 and 3.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 

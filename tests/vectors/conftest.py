@@ -1,7 +1,5 @@
 """A small set of vectors, written once, and the checker that comes with it, loaded by its path."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from runpy import run_path

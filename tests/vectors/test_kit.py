@@ -1,7 +1,5 @@
 """What comes with the vectors works by itself: the checker in C, commands in any language, the README's example."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

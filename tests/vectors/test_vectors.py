@@ -1,7 +1,5 @@
 """Test vectors say what the runs were, by themselves: every machine put together again, every answer judged again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Answers made wrong on purpose, out of right ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from testbed.contract.frames import Backtrace

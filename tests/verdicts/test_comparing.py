@@ -1,7 +1,5 @@
 """One backtrace beside the true frames: what is said to be wrong first, and at which frames it may go wrong."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The kernels that judge, on chains of callers that are written down: pcs alone decide, or what is said of the last."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

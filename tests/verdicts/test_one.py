@@ -1,7 +1,5 @@
 """The judge against deliberate liars: every kind of wrong answer gets its own name, and none passes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

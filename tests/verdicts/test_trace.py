@@ -1,7 +1,5 @@
 """Judging a whole trace in columns: the same verdicts, at every site, as one backtrace after the other."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Every way is a test: a table that does not know it loses the return address, and `main` does not go on.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

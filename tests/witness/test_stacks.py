@@ -1,7 +1,5 @@
 """What opens an activation, what ends one, and what only looks like it, by where control goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

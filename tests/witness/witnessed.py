@@ -1,7 +1,5 @@
 """Run a snippet and ask the second witness for the frames at its labels."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from testbed.campaign.prove import Proof, prove

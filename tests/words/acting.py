@@ -1,7 +1,5 @@
 """A child for tests: it executes each request as Python, in which `say` writes an answer."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import BinaryIO

@@ -1,7 +1,5 @@
 """Whether something comes true soon, and whether processes still run, for tests of what is left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

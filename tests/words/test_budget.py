@@ -1,7 +1,5 @@
 """The account of one file: what is too much, what it says, and whose share it was."""
 
-from __future__ import annotations
-
 import pickle
 import time
 

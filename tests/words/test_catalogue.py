@@ -1,7 +1,5 @@
 """Catalogues make what they are asked for, once, and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 

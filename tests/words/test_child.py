@@ -1,7 +1,5 @@
 """A child may die, hang, flood, fork, or lose its parent: each is told, and nothing of it is left."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

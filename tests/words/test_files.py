@@ -1,7 +1,5 @@
 """Files that are read whole: regular ones, pipes once, and nothing that has no end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """All targets: one catalogue, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Whole commands: `main()` of every subcommand with damaged arguments, on damaged files, in a process of its own."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

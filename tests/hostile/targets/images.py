@@ -1,7 +1,5 @@
 """Program files: ELF, Mach-O, archives, and debug files elsewhere, found by a CRC that is right."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import shutil

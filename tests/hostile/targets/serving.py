@@ -1,7 +1,5 @@
 """What browsers, and whoever else reaches the loopback address, send to the editor's server."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """Unwind tables, code and debug information: the sections of a real file, damaged, in that file."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

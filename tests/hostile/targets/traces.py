@@ -1,7 +1,5 @@
 """Recorded runs in files: header and blocks damaged *inside*, with sizes, compression and checksums made right."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

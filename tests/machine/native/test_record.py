@@ -1,7 +1,5 @@
 """The compiled recorder, in one piece and in chunks, and the ranges of code that it knows."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

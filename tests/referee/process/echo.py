@@ -1,7 +1,5 @@
 """An unwinder for a process of its own, that says which process it ran in."""
 
-from __future__ import annotations
-
 import os
 
 from testbed.contract.frames import Backtrace, Frame, FrameKind

@@ -1,7 +1,5 @@
 """Tools in processes of their own: a line of JSON at a time, or a forked library; files without their tables."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

@@ -1,7 +1,5 @@
 """What A32 and T32 instructions access and compare: sizes, places that count from pc, bases, tables, comparisons."""
 
-from __future__ import annotations
-
 import capstone
 import pytest
 

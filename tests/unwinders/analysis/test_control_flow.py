@@ -1,7 +1,5 @@
 """Where states begin, and what following them may cost: jump tables, conditions, landings, overlapping code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The decoders against a processor: random instructions are executed one by one, and no byte of memory and no register
 may end otherwise than their operations say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice

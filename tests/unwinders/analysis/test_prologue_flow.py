@@ -4,8 +4,6 @@ A case is the code of a function, and what the rows at some of its offsets say: 
 or why there is no row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What each class of instruction does to the row behind it, on every instruction set."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.contract.rows import RA_SIGNED, AtRegister, Offset, RegisterPlus, Rule, Undefined, ValExpression

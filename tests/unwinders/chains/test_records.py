@@ -1,7 +1,5 @@
 """Techniques that follow frame records, on stacks built by hand of every layout. Every quirk is theirs, and stays."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """ORC sections made entry by entry, and what is read of them."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 

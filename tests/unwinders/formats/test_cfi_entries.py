@@ -1,7 +1,5 @@
 """CIEs and FDEs: versions, augmentations, both widths, both sections; and what is wrong with a broken one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 

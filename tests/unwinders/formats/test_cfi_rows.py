@@ -1,7 +1,5 @@
 """Every call frame instruction, in the order of DWARF 5 section 6.4.2: what it does, and where it may not be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

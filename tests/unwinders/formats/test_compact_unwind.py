@@ -1,7 +1,5 @@
 """`__unwind_info`: header, both kinds of page, then every encoding in the order of the header file."""
 
-from __future__ import annotations
-
 import re
 import struct
 import subprocess

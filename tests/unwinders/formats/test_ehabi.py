@@ -1,7 +1,5 @@
 """`.ARM.exidx` and `.ARM.extab`: every form of entry, what breaks them, and the unwinder at call sites."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

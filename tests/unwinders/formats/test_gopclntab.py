@@ -1,7 +1,5 @@
 """`.gopclntab`: its header in each version, the tables by pc, what is known of each kind of function; then names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

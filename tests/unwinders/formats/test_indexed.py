@@ -1,7 +1,5 @@
 """Which entry of a table each pc has: overlaps, lists that should ascend, entries read when they are asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from random import Random

@@ -1,7 +1,5 @@
 """`.orc_unwind`, in the order of orc_types.h: the sections, both layouts, registers, types; then the unwinder."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.contract.rows import (

@@ -1,7 +1,5 @@
 """Rules about halves of registers: GCC's numbers for d8 to d15 on arm32, and rows that say d8."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.arch import ARCHES

@@ -1,7 +1,5 @@
 """`.sframe`, field by field in the order of the specification: header, function entries, rows, flexible rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

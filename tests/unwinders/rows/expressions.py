@@ -1,7 +1,5 @@
 """DWARF expressions as tests write them: their bytes, and the value that these have on a small memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from testbed.arch import Arch

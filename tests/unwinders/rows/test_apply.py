@@ -1,7 +1,5 @@
 """One row on one frame: every rule on every architecture, the ABI's defaults, and what makes a value unknown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

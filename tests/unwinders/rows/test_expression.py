@@ -1,7 +1,5 @@
 """Every DWARF operation that call frame information can use, from its bytes to its value (DWARF 5, section 2.5.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The walk: its frames in order, who is looked up where, and that no stop throws away what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

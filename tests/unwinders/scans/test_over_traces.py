@@ -1,7 +1,5 @@
 """Scanning over a whole trace says what scanning each snapshot says, word for word."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Stack scanners: what counts as a return address, how far they look, what they cannot know."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ The second reader of each, `testbed.rereading`, has a row or says that there is 
 The tables are made by hand, with all that a format can say, and by linkers. `tests/hostile` damages whole files.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

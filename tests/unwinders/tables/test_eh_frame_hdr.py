@@ -1,7 +1,5 @@
 """`.eh_frame_hdr`: what a search finds, and that a wrong index is believed."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.contract.rows import RegisterPlus

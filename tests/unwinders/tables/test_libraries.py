@@ -1,7 +1,5 @@
 """Among thousands of functions of Debian's C libraries a look-up reads one entry."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

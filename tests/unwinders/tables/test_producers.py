@@ -1,7 +1,5 @@
 """Real producers of SFrame and ORC tables: GNU as and ld, objtool. Without them a test skips."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Doubles that live across calls: what compilers write about the registers d8 to d15, beside what really is there."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Each case is a table for one function of 0x20 bytes, and a stack on which it was
 is the call, so the return address is behind its end, where nothing is known. What a row gives is the formats' matter.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Calls by their encoding are the calls of a disassembler."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

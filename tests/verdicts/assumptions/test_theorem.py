@@ -4,8 +4,6 @@
 not in them, since they change with its version. All sites of all programs: ``pytest --everything`` with this file.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

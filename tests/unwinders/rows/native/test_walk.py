@@ -2,8 +2,6 @@
 before is what the walk of each snapshot finds anew. Some are swept as Python, some compiled.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from dataclasses import replace
