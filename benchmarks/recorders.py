@@ -20,8 +20,7 @@ from testbed.contract.backtraces import Backtraces
 from testbed.contract.unwinder import Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.machine import record
-from testbed.machine.chunks import record_chunks
-from testbed.machine.recording import Recorder, record_light, record_native
+from testbed.machine.recording import Recorder, record_chunks, record_light, record_native
 from testbed.machine.start import Machine
 from testbed.machine.stops import Stops
 from testbed.runs.long import judge_long, watch_long

@@ -264,9 +264,8 @@ def _judged_in_pieces(
 
 def _show_step(options: RunOptions, own: ProcessOptions, named: Sequence[Unwinder], budget: int) -> None:
     """One step of a process, and a page if one was asked for. Exits with 1 where something there is unexplained."""
-    from testbed.profiling.thread_part import part_at
-    from testbed.profiling.thread_run import look_ahead, thread_at
-    from testbed.trace.chunk import CHUNK
+    from testbed.profiling.thread_run import look_ahead, part_at, thread_at
+    from testbed.trace.trace import CHUNK
 
     location, process = str(options.location), None
     debug = _inputs(options, own, budget)["debug"]
@@ -315,8 +314,7 @@ def _show_page(
 ) -> None:
     """Write a page of the first thread of a process that ``ran``: of all of it, if one page can show that."""
     from testbed.profiling.result import WatchedProcess
-    from testbed.profiling.thread_part import part_of_own_code
-    from testbed.profiling.thread_run import thread_run
+    from testbed.profiling.thread_run import part_of_own_code, thread_run
 
     if isinstance(ran, WatchedProcess) and ran.threads[0].steps > MOST_ON_A_PAGE:
         ran = _long(options, own, budget)

@@ -20,12 +20,11 @@ from testbed.cli.program_files import is_process
 from testbed.cli.terminal import console_for_reports, disagrees, long_work, save, show_site, status
 from testbed.cli.unwinders import applicable_of, unwinders_named
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.by_name import named_built
+from testbed.runs.by_name import FileFacts, named_built
 from testbed.runs.judging import judge_all
-from testbed.runs.program_file import FileFacts
 from testbed.runs.run import Run, run_built
 from testbed.trace import Exited
-from testbed.trace.chunk import HELD, HELD_BY_THREADS, Chunks
+from testbed.trace.trace import HELD, HELD_BY_THREADS, Chunks
 from testbed.truth import observe
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import EmulationError, TestbedError, UsageError
@@ -282,7 +281,7 @@ def _say_left_out(run: Run, left_out: Sequence[Unwinder]) -> None:
 
 def _is_over(built: Built, seed: int) -> bool:
     """True for a run that ends within WHOLE steps."""
-    from testbed.machine.chunks import chunks_of
+    from testbed.machine.recording import chunks_of
 
     steps, end = 0, None
     for piece in chunks_of(built.image, seed=seed, budget=WHOLE, cpu=built.cpu)(None):
@@ -292,7 +291,7 @@ def _is_over(built: Built, seed: int) -> bool:
 
 def _pieces_of(built: Built, seed: int, budget: int, chunk: int | None, jobs: int) -> Chunks:
     """A built program's run in pieces, for so many threads."""
-    from testbed.machine.chunks import chunks_of
+    from testbed.machine.recording import chunks_of
 
     held = HELD if jobs == 1 else HELD_BY_THREADS
     return chunks_of(built.image, seed=seed, budget=budget, chunk=chunk, cpu=built.cpu, held=held)

@@ -30,8 +30,8 @@ from testbed.process.state import Process, ProcessEnds
 from testbed.process.threads import GuestThread, RefusedCall
 from testbed.process.tracks import LeftStacks, Pieces, Track, WholeRecording, ending_of, own_steps, tracks_of
 from testbed.trace import Exited, Region, Trace, Writes
-from testbed.trace.chunk import CHUNK, SPARE, Chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.trace.trace import CHUNK, SPARE, Chunk
 from testbed.words.budget import LEAST, free_garbage
 from testbed.words.errors import EmulationError, ImageError, UsageError
 from testbed.words.files import WorkFolder
@@ -254,7 +254,7 @@ def _run_of(
 #
 # It runs once to see what it does: its threads, its files, and all memory that there ever is. Whoever wants steps has
 # it run again, which gives the same to the last byte: so what the kernel knows is never stored. A thread's steps come
-# as the chunks of `testbed.trace.chunk`, its writes numbered as in `testbed.process.tracks`.
+# as the chunks of `testbed.trace.trace`, its writes numbered as in `testbed.process.tracks`.
 
 
 class NotInPieces(UsageError):

@@ -17,9 +17,9 @@ from testbed.program.fragments import Fragment
 from testbed.program.model import Header, Language, Program, Source, parse_header
 from testbed.runs.run import Run
 from testbed.trace import Trace
-from testbed.trace.chunk import Chunk
 from testbed.trace.file import load_trace_and_notes, save_chunks, save_trace
 from testbed.trace.saved_trace import SavedTrace
+from testbed.trace.trace import Chunk
 from testbed.truth import observe
 from testbed.words.errors import ProgramError, TraceFileError
 

@@ -11,12 +11,12 @@ import numpy as np
 from testbed.build import Built
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
-from testbed.machine.chunks import chunks_of
+from testbed.machine.recording import chunks_of
 from testbed.runs.judging import judge_steps
 from testbed.runs.run import Run, executed_near, failure_of, visited
 from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.trace import Exited
-from testbed.trace.chunk import HELD, HELD_BY_THREADS, Checkpoint, Chunks
+from testbed.trace.trace import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.state import WindowState, WindowTruth

@@ -1,7 +1,7 @@
 """Threads for a run in pieces: one records ahead, one watches, one judges.
 
 What takes long is compiled code and the emulator, and both leave Python to other threads meanwhile. Pieces are not
-copied: every thread works on the same columns, and of those a few more are held (`testbed.trace.chunk`). One thread
+copied: every thread works on the same columns, and of those a few more are held (`testbed.trace.trace`). One thread
 judges, and not several: unwinders share the readers of a file, which are not made for two at once.
 """
 

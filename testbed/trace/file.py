@@ -25,12 +25,11 @@ import numpy as np
 
 from testbed.arch import Arch, FrameRecord, arch_named
 from testbed.image import LoadedImage, read_image
-from testbed.trace.chunk import Chunk
 from testbed.trace.compact_columns import CHUNK, Malformed, encode_steps, encode_writes
 from testbed.trace.file_blocks import BLOCK, HELD, Blocks, write_blocks
 from testbed.trace.memory import Region, Regions, Writes
 from testbed.trace.saved_trace import STEPS, WRITES, Columns, SavedTrace
-from testbed.trace.trace import Exited, Trace
+from testbed.trace.trace import Chunk, Exited, Trace
 from testbed.words.budget import Budget
 from testbed.words.errors import BudgetExceeded, EmulationError, ImageError, TraceFileError, UsageError
 

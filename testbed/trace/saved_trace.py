@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.image import LoadedImage
-from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk, Chunks
 from testbed.trace.compact_columns import Malformed, decode_column, decode_sizes, decode_steps, decode_writes
 from testbed.trace.file_blocks import Blocks
 from testbed.trace.memory import Region, Writes
-from testbed.trace.trace import Exited, Trace
+from testbed.trace.trace import HELD, SPARE, Checkpoint, Chunk, Chunks, Exited, Trace
 from testbed.words.errors import EmulationError
 
 STEPS, WRITES = b"step", b"wrts"
@@ -178,7 +177,7 @@ class SavedTrace(Trace):
         return self
 
     def chunks(self) -> Chunks:
-        """The run in pieces, without holding more than one of them: see `testbed.trace.chunk`."""
+        """The run in pieces, without holding more than one of them: see `testbed.trace.trace`."""
         return lambda start: _chunks(self, start)
 
 

@@ -16,8 +16,8 @@ from testbed.image import LoadedImage, Symbol
 from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin, Unsure, symbolize
 from testbed.program.model import Expectation
+from testbed.runs.by_name import run_file
 from testbed.runs.judging import judge
-from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_program
 from testbed.truth.departures import TrueCalls, find_departures
 from testbed.words.errors import UsageError

@@ -23,7 +23,7 @@ from testbed.checks.options import CheckOptions
 from testbed.checks.source_edits import patched
 from testbed.cli.table_readers import READERS
 from testbed.report.check_words import answer, sentence, tried_words
-from testbed.runs.program_file import built_file
+from testbed.runs.by_name import built_file
 from testbed.runs.run import run_built
 from tests.checks.damaged_sources import stripped
 from tests.checks.declared_cases import CASES, DeclaredCase, cases_of, checked

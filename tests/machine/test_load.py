@@ -21,8 +21,8 @@ from testbed.machine.load import PAGE, SLIDE, STACK_SIZE, map_image, map_stack
 from testbed.machine.register_parts import WRITTEN
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.report.json_data import run_data
+from testbed.runs.by_name import run_file
 from testbed.runs.judging import judge_all
-from testbed.runs.program_file import run_file
 from testbed.runs.run import Run, run_built
 from testbed.trace import Exited, Trace
 from testbed.truth import observe

@@ -19,8 +19,8 @@ from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
 from testbed.remote import ShownSnapshot, serving
 from testbed.remote.snapshot_target import answer, description, layout
+from testbed.runs.by_name import run_file
 from testbed.runs.judging import judge_all
-from testbed.runs.program_file import run_file
 from testbed.runs.run import Run
 from testbed.words.outcome import Outcome
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc

@@ -19,9 +19,9 @@ from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long
 from testbed.contract.assumption import CodeRow
 from testbed.contract.frames import Backtrace
 from testbed.contract.unwinder import Unwinder
+from testbed.runs.by_name import FileFacts, run_file
 from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
-from testbed.runs.program_file import FileFacts, run_file
 from testbed.runs.run import run_built
 from testbed.runs.side_by_side import WAITING, SideBySide, side_by_side
 from testbed.trace import Snapshot

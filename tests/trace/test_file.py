@@ -21,7 +21,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import recipes_for
 from testbed.image import LoadedImage
 from testbed.machine import record
-from testbed.machine.chunks import record_chunks
+from testbed.machine.recording import record_chunks
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.files import load_run, open_run, save_run
 from testbed.runs.judging import judge_all

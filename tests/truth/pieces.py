@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Trace, Writes
-from testbed.trace.chunk import HELD, SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.trace.trace import HELD, SPARE, Checkpoint, Chunk
 from testbed.truth import CallStack, Truth
 from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch

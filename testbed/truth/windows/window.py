@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.trace import Exited, Trace, Writes
-from testbed.trace.chunk import SPARE, Checkpoint, Chunk
 from testbed.trace.rolling_memory import RollingMemory
+from testbed.trace.trace import SPARE, Checkpoint, Chunk
 from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
 

@@ -19,17 +19,16 @@ from testbed.build import build
 from testbed.build.recipes import RECIPES
 from testbed.image import Image, LoadedImage
 from testbed.machine import Machine, Tape, record, record_light, recording, start_machine
-from testbed.machine.chunks import chunks_of, isa_bit, record_chunks
 from testbed.machine.code_ranges import CodeRange
 from testbed.machine.hooked_run import HookedRun, write_set
 from testbed.machine.load import load
 from testbed.machine.native import hooks
-from testbed.machine.recording import record_native
+from testbed.machine.recording import chunks_of, isa_bit, record_chunks, record_native
 from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.native.compiled import VARIABLE
 from testbed.trace import Exited, Trace
-from testbed.trace.chunk import CHUNK, ROWS, Chunk, usual_chunk
+from testbed.trace.trace import CHUNK, ROWS, Chunk, usual_chunk
 from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
 from tests.corpus import UNITS
@@ -303,7 +302,7 @@ def test_a_piece_takes_as_much_memory_on_every_architecture(arch: Arch) -> None:
 MEASURED = """
 import re, sys
 from pathlib import Path
-from testbed.machine.chunks import record_chunks
+from testbed.machine.recording import record_chunks
 from tests.machine.snippets import image_of
 
 def largest():
