@@ -16,13 +16,11 @@ from benchmarks.rounds import Contender, compare
 from benchmarks.table import FigureTable, TableValue, spread
 from benchmarks.workload import FOREVER, TARGETS, BenchmarkTarget, machine, scale_for, steps, workload
 from testbed.build import Built
-from testbed.contract.backtraces import Backtraces
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtraces, Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.machine import record
 from testbed.machine.recording import Recorder, record_chunks, record_light, record_native
-from testbed.machine.start import Machine
-from testbed.machine.stops import Stops
+from testbed.machine.start import Machine, Stops
 from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks, save_trace

@@ -52,7 +52,7 @@ async def _full_screen() -> str:
     from testbed.cli.step_screen import StepScreen
     from testbed.cli.unwinders import telling
     from testbed.report.step_screen import ScreenRun
-    from testbed.runs.judging import judge_all
+    from testbed.runs.run import judge_all
 
     run = package.run("leaf_call", arch="arm64")
     unwinders = tuple(telling(run.built.image, len(run)))

@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from testbed.arch import ARCHES, arch_named
     from testbed.campaign.cells import Matrix
     from testbed.checks.model import FileCheck
-    from testbed.contract.frames import Backtrace, Frame, FrameKind
-    from testbed.contract.unwinder import Unwinder
+    from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
     from testbed.naming.symbolize import NamedBacktrace
     from testbed.program.model import Program
     from testbed.report.notebook import Stepper
-    from testbed.runs.judging import judge, judge_all
-    from testbed.runs.run import Run
+    from testbed.runs.run import Run, judge, judge_all
     from testbed.trace import Snapshot
 
 __all__ = [
@@ -71,12 +69,10 @@ _ROOMS = {  # where the names of __all__ are that this file does not define: as 
     "testbed.arch": ("ARCHES", "arch_named"),
     "testbed.campaign.cells": ("Matrix",),
     "testbed.checks.model": ("FileCheck",),
-    "testbed.contract.frames": ("Backtrace", "Frame", "FrameKind"),
-    "testbed.contract.unwinder": ("Unwinder",),
+    "testbed.contract.unwinder": ("Backtrace", "Frame", "FrameKind", "Unwinder"),
     "testbed.naming.symbolize": ("NamedBacktrace",),
     "testbed.program.model": ("Program",),
-    "testbed.runs.judging": ("judge", "judge_all"),
-    "testbed.runs.run": ("Run",),
+    "testbed.runs.run": ("Run", "judge", "judge_all"),
     "testbed.trace": ("Snapshot",),
 }
 

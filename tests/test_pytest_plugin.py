@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli.planned_cells import plan
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.trace import Snapshot
 from testbed.words.errors import UsageError
 from unwinders import UNWINDERS

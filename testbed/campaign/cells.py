@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 from testbed.arch import ARCHES, Arch
 from testbed.build import Built, build
 from testbed.build.recipes import RECIPES, Recipe, recipes_for
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.naming.beside import folded_names
 from testbed.program.model import Program
-from testbed.runs.judging import judge
-from testbed.runs.run import Run, run_built
+from testbed.runs.run import Run, judge, run_built
 from testbed.truth.expectations import NOT_AS_DECLARED
 from testbed.verdicts.counts import OUTCOMES, Counts
 from testbed.verdicts.one import Verdict, counted

@@ -11,15 +11,13 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.naming.beside import folded_names
 from testbed.referee import Finding, Found, Referee
 from testbed.referee.versions import Tell, of_tool, unwinders_of_versions
 from testbed.runs.by_name import Programs, named_run
 from testbed.runs.frames_beside import told
-from testbed.runs.judging import judge
-from testbed.runs.run import Run, run_built
+from testbed.runs.run import Run, judge, run_built
 from testbed.verdicts.one import Verdict
 from testbed.words.errors import TestbedError, ToolchainMissing, VersionMissing
 

@@ -20,8 +20,7 @@ from typing import NamedTuple
 
 from testbed.campaign.cells import BUDGET, SEED, Unit, UnitResult, build_unit
 from testbed.campaign.matrix import judge_unit
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.program.model import Program
 from testbed.referee import FOLDER_OF
 from testbed.runs.run import Run

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from testbed.campaign.cells import Cell, Unit, UnitResult, cell_of, run_unit
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.words.errors import TestbedError, ToolchainMissing
 
 if TYPE_CHECKING:

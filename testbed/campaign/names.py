@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image.debug.tail_chains import Certainty
 from testbed.image.demangling import demangled
 from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize

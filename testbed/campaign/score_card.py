@@ -26,8 +26,7 @@ from testbed.campaign.cells import Unit, run_unit, units
 from testbed.campaign.findings import version_of
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.truth.phases import PHASES, Phase, phases
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts, SiteKind
 from testbed.verdicts.trace import counts_of

@@ -18,8 +18,7 @@ from testbed.campaign.kept_results import answers_at
 from testbed.campaign.matrix import all_cells, run_or_why_not
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.judging import judge
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge
 from testbed.words.outcome import Outcome
 
 # A unit judged at some of its instructions: for tools that take long to answer.

@@ -23,8 +23,7 @@ from testbed.cli.options import (
     unwinders_option,
 )
 from testbed.cli.unwinders import unwinders_named
-from testbed.contract.frames import Backtrace, nothing_found
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder, nothing_found
 from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
 from testbed.generate.seeds import is_generated

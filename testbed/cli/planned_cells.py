@@ -17,8 +17,7 @@ from testbed.cli.corpus import chosen_programs, corpus
 from testbed.cli.unwinders import unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.words.catalogue import matching
 from testbed.words.errors import ToolchainMissing, UsageError
 

@@ -30,9 +30,7 @@ from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 from testbed.arch import Arch
-from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Backtraces, Frame, FrameKind, Unwinder, nothing_found
 from testbed.program.model import Program, programs_in
 from testbed.trace import Snapshot, Trace
 from testbed.words.catalogue import Catalogue, joined, nearest

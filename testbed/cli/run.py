@@ -21,8 +21,7 @@ from testbed.cli.terminal import console_for_reports, disagrees, long_work, save
 from testbed.cli.unwinders import applicable_of, unwinders_named
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.by_name import FileFacts, named_built
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_built
+from testbed.runs.run import Run, judge_all, run_built
 from testbed.trace import Exited
 from testbed.trace.trace import HELD, HELD_BY_THREADS, Chunks
 from testbed.truth import observe

@@ -15,10 +15,8 @@ from unicorn import unicorn_const as const
 from testbed.image import Image, LoadedImage, describe
 from testbed.machine.columns import Column
 from testbed.machine.hooked_run import MOST_STEPS, NATIVE_FROM, SLACK, HookedRun
-from testbed.machine.load import load
 from testbed.machine.signals import Delivery, enter_handler, frame_at_return
-from testbed.machine.start import Machine, start_machine
-from testbed.machine.stops import Fault
+from testbed.machine.start import Fault, Machine, load, start_machine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.program.header import Signal
 from testbed.trace import Exited, Trace, Writes

@@ -12,14 +12,16 @@ from random import Random
 from types import MappingProxyType
 
 from unicorn import Uc, UcError
+from unicorn import unicorn_const as const
+from unicorn import unicorn_const as uc
 from unicorn.unicorn_const import UC_TLB_VIRTUAL
 
 from testbed.arch import Arch
 from testbed.image import Image, LoadedImage
-from testbed.machine import load
-from testbed.machine.signals import Delivery, deliveries
-from testbed.machine.unicorn_arches import UNICORN, Cpu
+from testbed.machine.signals import ALTERNATE_SIZE, Arrivals, Delivery, alternate_top, deliveries
+from testbed.machine.unicorn_arches import UNICORN, Cpu, mistaken_in
 from testbed.program.header import Signal
+from testbed.trace import Exited, Region
 from testbed.words.errors import ImageError
 
 
@@ -29,7 +31,7 @@ class Machine:
 
     arch: Arch
     uc: Uc = field(repr=False)
-    mappings: tuple[load.MappedPages, ...] = field(repr=False)
+    mappings: tuple[MappedPages, ...] = field(repr=False)
     start: int
     planted: Mapping[str, int]
     signals: tuple[Delivery, ...] = ()
@@ -42,9 +44,9 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     """
     arriving = deliveries(loaded, signals)
     image, arch = loaded.image, loaded.image.arch
-    stack, sp = load.map_stack(arch, executable=image.executable_stack)
-    alternate = (load.map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
-    mappings = (*load.map_image(loaded), stack, *alternate)
+    stack, sp = map_stack(arch, executable=image.executable_stack)
+    alternate = (map_alternate_stack(arch),) if any(signal.stack for signal in arriving) else ()
+    mappings = (*map_image(loaded), stack, *alternate)
     settings = UNICORN[arch.name]
     uc, ids = new_engine(arch, settings.cpus.get(cpu or "")), settings.registers
     map_all(uc, mappings, image)
@@ -55,7 +57,7 @@ def start_machine(loaded: LoadedImage, *, seed: int, signals: Iterable[Signal] =
     return Machine(arch, uc, mappings, loaded.entry | image.isa_at(image.entry).address_bit, planted, arriving)
 
 
-def map_all(uc: Uc, mappings: Iterable[load.MappedPages], image: Image) -> None:
+def map_all(uc: Uc, mappings: Iterable[MappedPages], image: Image) -> None:
     """Map a file's memory and the stack. Raises ImageError where they lie over each other, or at no address."""
     for mapping in mappings:
         try:
@@ -88,7 +90,7 @@ def new_engine(arch: Arch, cpu: Cpu | None) -> Uc:
 
 
 def initial_registers(
-    arch: Arch, seed: int, mappings: Iterable[load.MappedPages], *, outermost: bool = True
+    arch: Arch, seed: int, mappings: Iterable[MappedPages], *, outermost: bool = True
 ) -> Mapping[str, int]:
     """The entry value of every register but pc, SP and the flags.
 
@@ -110,3 +112,213 @@ def initial_registers(
             value = random.getrandbits(register.bits)
         values[register.name] = value
     return MappingProxyType(values)
+
+
+# Where a program lies in memory before its first instruction: its segments, and a Linux stack.
+#
+# Everything is page-rounded and zero-filled the way a kernel maps it, so the bytes listed here are the whole
+# initial memory: what is not in a mapping is not mapped.
+
+PAGE = 0x1000
+STACK_SIZE = 256 * 1024
+MAX_MAPPED = 256 * 1024 * 1024
+SLIDE = 0x0A5C_4000  # the load bias of an image that may lie anywhere: nothing may confuse the two kinds of address
+
+
+@dataclass(frozen=True, slots=True)
+class MappedPages:
+    """Pages with the same permissions (Unicorn's ``UC_PROT_*`` bits) and their initial content."""
+
+    address: int
+    data: bytes = field(repr=False)
+    permissions: int
+
+    @property
+    def region(self) -> Region:
+        return Region(self.address, self.data)
+
+
+def map_image(loaded: LoadedImage) -> tuple[MappedPages, ...]:
+    """The pages of a loaded image's segments; two segments on one page share it with both permissions.
+
+    With a load bias, the words that hold addresses of the image are moved with it, as its loader would.
+
+    Raises ImageError for an image that claims more memory than a test program can sensibly want.
+    """
+    image = loaded.image
+    total = sum(segment.size for segment in image.segments)
+    if total > MAX_MAPPED:
+        raise ImageError(image.path, 0, f"its segments claim {total:#x} bytes; at most {MAX_MAPPED:#x} are mapped")
+    pages: dict[int, bytearray] = {}
+    permissions: dict[int, int] = {}
+    for segment in image.segments:
+        start = segment.address + loaded.bias
+        allowed = (
+            (uc.UC_PROT_READ if segment.readable else 0)
+            | (uc.UC_PROT_WRITE if segment.writable else 0)
+            | (uc.UC_PROT_EXEC if segment.executable else 0)
+        )
+        for page in range(start & -PAGE, start + segment.size, PAGE):
+            content = pages.setdefault(page, bytearray(PAGE))
+            permissions[page] = permissions.get(page, 0) | allowed
+            low, high = max(page, start), min(page + PAGE, start + len(segment.data))
+            if low < high:
+                content[low - page : high - page] = segment.data[low - start : high - start]
+    if loaded.bias:
+        for address in image.rebases:
+            _add_bias(pages, address + loaded.bias, loaded)
+    return _joined(pages, permissions)
+
+
+def _add_bias(pages: dict[int, bytearray], at: int, loaded: LoadedImage) -> None:
+    """Move one word, which may lie across two pages."""
+    word = loaded.image.arch.word
+    places = [(address & -PAGE, address % PAGE) for address in range(at, at + word)]
+    if any(page not in pages for page, _ in places):
+        raise ImageError(loaded.image.path, 0, f"a word to rebase at {at - loaded.bias:#x} is not in a segment")
+    old = int.from_bytes(bytes(pages[page][offset] for page, offset in places), "little")
+    new = (old + loaded.bias & loaded.image.arch.word_mask).to_bytes(word, "little")
+    for (page, offset), byte in zip(places, new, strict=True):
+        pages[page][offset] = byte
+
+
+def load(image: Image) -> LoadedImage:
+    """Where an image is loaded: at its own addresses, or slid by `SLIDE` where it may lie anywhere."""
+    return LoadedImage(image, SLIDE if image.position_independent else 0)
+
+
+def _joined(pages: dict[int, bytearray], permissions: dict[int, int]) -> tuple[MappedPages, ...]:
+    """Neighbouring pages with equal permissions as one mapping."""
+    runs: list[tuple[int, list[bytearray]]] = []
+    for page in sorted(pages):
+        if runs:
+            start, contents = runs[-1]
+            if page == start + len(contents) * PAGE and permissions[page] == permissions[start]:
+                contents.append(pages[page])
+                continue
+        runs.append((page, [pages[page]]))
+    return tuple(MappedPages(start, b"".join(contents), permissions[start]) for start, contents in runs)
+
+
+def map_stack(arch: Arch, *, executable: bool = False) -> tuple[MappedPages, int]:
+    """The stack and the SP at entry, as Linux hands them over to ``_start``::
+
+        SP + 0 words: argc = 0
+        SP + 1 word:  argv[0] = NULL
+        SP + 2 words: envp[0] = NULL
+        SP + 3 words: auxv[0] = {AT_NULL, 0}
+
+    SP is `UnicornArch.stack_top`, with ``STACK_SIZE`` bytes below it and one page from it upwards. All of these words
+    are zero, and so is every other byte. ``executable`` is what the program's PT_GNU_STACK asks for: code that it
+    writes there may run. Source: System V ABI, AMD64 supplement, section 3.4.1; the other
+    architectures' Linux entry has the same block.
+    """
+    sp = UNICORN[arch.name].stack_top
+    data = bytes(STACK_SIZE + PAGE)
+    code = uc.UC_PROT_EXEC if executable else uc.UC_PROT_NONE
+    return MappedPages(sp - STACK_SIZE, data, uc.UC_PROT_READ | uc.UC_PROT_WRITE | code), sp
+
+
+def map_alternate_stack(arch: Arch) -> MappedPages:
+    """The stack of ``sigaltstack``: memory away from everything else."""
+    return MappedPages(alternate_top(arch) - ALTERNATE_SIZE, bytes(ALTERNATE_SIZE), uc.UC_PROT_READ | uc.UC_PROT_WRITE)
+
+
+# How the run of a program of the corpus ends: system calls, faults, exceptions. A process ends by `testbed.process`.
+#
+# These hooks fire rarely, so they may be slow; what happens at every step belongs to a recorder.
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The run stopped before its exit. ``pc`` None: at the last recorded step."""
+
+    detail: str
+    pc: int | None = None
+
+
+_ACCESS = {
+    const.UC_MEM_READ_UNMAPPED: "reads {size} bytes at {address:#x}, which is not mapped",
+    const.UC_MEM_READ_PROT: "reads {size} bytes at {address:#x}, which is not readable",
+    const.UC_MEM_WRITE_UNMAPPED: "writes {size} bytes at {address:#x}, which is not mapped",
+    const.UC_MEM_WRITE_PROT: "writes {size} bytes at {address:#x}, which is not writable",
+    const.UC_MEM_FETCH_UNMAPPED: "wild jump: {address:#x} is not mapped",
+    const.UC_MEM_FETCH_PROT: "wild jump: {address:#x} is not executable",
+}
+UNDEFINED = "undefined instruction"
+FETCHES = (const.UC_MEM_FETCH_UNMAPPED, const.UC_MEM_FETCH_PROT)
+
+
+def out_of_budget(budget: int, pc: int) -> Fault:
+    """The run used up its steps before the instruction at ``pc``."""
+    return Fault(f"did not exit within {budget} steps: raise the budget (--budget N), or the program never ends", pc)
+
+
+class Stops:
+    """Watches a machine for the event that ends its run; the first one counts."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.ending: Exited | Fault | None = None
+        self.arrivals = Arrivals(machine.signals)
+        self.wild_jump: int | None = None  # where to, if a signal is to be sent for it
+        self.gives_back = False  # rt_sigreturn was called
+        self._settings = UNICORN[machine.arch.name]
+        uc, instruction = machine.uc, self._settings.call_instruction
+        uc.hook_add(const.UC_HOOK_MEM_INVALID, self._invalid_access)
+        uc.hook_add(const.UC_HOOK_INTR, self._exception)
+        if instruction is not None:
+            uc.hook_add(const.UC_HOOK_INSN, self._system_call, None, 1, 0, instruction)
+        for mapping in (each for each in machine.mappings if each.permissions & const.UC_PROT_EXEC):
+            for at in mistaken_in(self._settings, mapping.data):
+                uc.hook_add(const.UC_HOOK_CODE, self._mistaken, begin=mapping.address + at, end=mapping.address + at)
+
+    def end(self, ending: Exited | Fault) -> None:
+        """Note how the run ends, unless that is already known."""
+        self.ending = self.ending or ending
+
+    def after(self, status: int) -> Exited | Fault:
+        """The ending, once the emulator returned with ``status`` (a ``UC_ERR_*``)."""
+        if self.ending is not None:
+            return self.ending
+        if status == const.UC_ERR_INSN_INVALID:
+            return Fault(UNDEFINED)
+        pc = self._machine.uc.reg_read(self._settings.registers[self._machine.arch.pc])
+        return Fault(f"the emulator stopped by itself (Unicorn status {status})", pc)
+
+    def _invalid_access(self, uc: Uc, access: int, address: int, size: int, value: int, _: object) -> bool:
+        if access in FETCHES and self.ending is None and self.arrivals.catches_faults:
+            self.wild_jump = self._machine.arch.code_address(address)
+            return False
+        detail = _ACCESS.get(access, "touches {size} bytes at {address:#x}, which it may not")
+        jumped_to = self._machine.arch.code_address(address) if access in FETCHES else None
+        self.end(Fault(detail.format(size=size, address=address), jumped_to))
+        return False
+
+    def _mistaken(self, uc: Uc, address: int, size: int, _: object) -> None:
+        self.end(Fault(UNDEFINED))
+        uc.emu_stop()
+
+    def _exception(self, uc: Uc, number: int, _: object) -> None:
+        if number == self._settings.call_exception:
+            self._system_call(uc)
+            return
+        self.end(Fault(self._settings.exceptions.get(number, f"processor exception {number}")))
+        uc.emu_stop()
+
+    def _system_call(self, uc: Uc, *_: object) -> None:
+        arch = self._machine.arch
+        call = arch.exit_call
+        number = uc.reg_read(self._settings.registers[call.number_register])
+        if number in call.numbers:
+            status = uc.reg_read(self._settings.registers[call.argument])
+            self.end(Exited(status & 0xFF))
+        elif number == arch.signal_frame.call and self._machine.signals:
+            self.gives_back = True
+        else:
+            self.end(Fault(f"system call {number} is not emulated, only exit ({_numbers(call.numbers)})"))
+        uc.emu_stop()
+
+
+def _numbers(numbers: frozenset[int]) -> str:
+    return " or ".join(str(number) for number in sorted(numbers))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.conventions import platform
-from testbed.machine.load import MappedPages
+from testbed.machine.start import MappedPages
 from testbed.micro.calling import Over
 from testbed.micro.exploration import TakenPath
 from testbed.micro.feasible import behind_answers

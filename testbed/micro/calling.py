@@ -21,11 +21,9 @@ from unicorn.unicorn_py3.unicorn import uclib
 from testbed.arch import Arch
 from testbed.conventions import platform
 from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
-from testbed.machine.load import PAGE, MappedPages
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
 from testbed.machine.native.state import RunState
-from testbed.machine.start import Machine, initial_registers, map_all, new_engine
-from testbed.machine.stops import UNDEFINED, Fault
+from testbed.machine.start import PAGE, UNDEFINED, Fault, Machine, MappedPages, initial_registers, map_all, new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_code import CALL_CODE
 from testbed.micro.emulator_gaps import OwnClock, PassingOver

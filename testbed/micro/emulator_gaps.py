@@ -16,9 +16,9 @@ from testbed.arch import Arch, Isa
 from testbed.image.disassembly import disassembler
 from testbed.machine.clock_reads import ClockRead, reads_in
 from testbed.machine.hooked_run import HookedRun, recorded_parts, write_set
-from testbed.machine.load import MappedPages
 from testbed.machine.native.hooks import LONGEST
 from testbed.machine.register_parts import WRITTEN
+from testbed.machine.start import MappedPages
 
 # A path's own clock and random numbers, which follow from its steps: the emulator's are the host's.
 #

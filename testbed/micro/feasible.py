@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.machine.load import STACK_SIZE
+from testbed.machine.start import STACK_SIZE
 from testbed.micro.call_code import STUB
 from testbed.micro.calling import CallTape, Over
 from testbed.micro.code import PieceCode

@@ -10,7 +10,7 @@ from unicorn import unicorn_const as uc
 from testbed.conventions import Convention, platform
 from testbed.conventions.chosen import chosen
 from testbed.image import Image, LoadedImage, Segment, Symbol
-from testbed.machine.load import PAGE, MappedPages, map_image, map_stack
+from testbed.machine.start import PAGE, MappedPages, map_image, map_stack
 from testbed.micro.call_code import CALL_CODE, STUB, CallCode
 from testbed.micro.relocations import DynamicRelocation, RelocationKind, dynamic_relocations
 from testbed.words.errors import ImageError

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind, behind_call
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, behind_call
 from testbed.image import LoadedImage, image_covering
 from testbed.image.debug import DebugInfo, debug_info
 from testbed.image.demangling import brief, demangled, last_part, whole_function

@@ -14,8 +14,7 @@ from difflib import SequenceMatcher
 from enum import Enum
 from functools import cached_property
 
-from testbed.contract.frames import Frame
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Frame, Unwinder
 from testbed.image import LoadedImage, describe, image_covering
 from testbed.naming.symbolize import name_of
 from testbed.profiling.result import WatchedProcess, WatchedThread

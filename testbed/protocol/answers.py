@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from testbed.arch import ARCHES, Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.catalogue import nearest
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnwindError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.protocol.conversation import Conversation
 from testbed.trace import Memory, Regions, Snapshot
 from testbed.words.catalogue import nearest

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.export.dumped_memory import stack_around
 from testbed.image import LoadedImage
 from testbed.protocol.answers import Hello, read_frames, read_hello, read_line, read_request

@@ -13,8 +13,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from testbed.contract.frames import Backtrace, nothing_found
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder, nothing_found
 from testbed.image import LoadedImage
 from testbed.protocol.answers import Hello
 from testbed.protocol.conversation import Conversation

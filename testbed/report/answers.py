@@ -17,16 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.foreign.read import Foreign
 from testbed.image import LoadedImage
 from testbed.naming.symbolize import symbolize
 from testbed.report import JSON_VERSION
 from testbed.report.step_lines import marks_of
 from testbed.report.styles import frames_data, gdb, shown
-from testbed.runs.judging import COLUMNS_FROM, judge
-from testbed.runs.run import Run
+from testbed.runs.run import COLUMNS_FROM, Run, judge
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.phases import phases
 from testbed.verdicts.one import Verdict, first_answers

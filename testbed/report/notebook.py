@@ -12,9 +12,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from testbed.campaign.cells import Matrix
-from testbed.contract.frames import Backtrace, behind_call
 from testbed.contract.rows import RowTable
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder, behind_call
 from testbed.image import describe
 from testbed.naming.beside import Alignment
 from testbed.naming.symbolize import NamedBacktrace, Origin, with_places

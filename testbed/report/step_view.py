@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from testbed.campaign.names import true_frames
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image import LoadedImage, function_covering, image_covering
 from testbed.image.debug import debug_info
 from testbed.image.debug.lines import Line
@@ -30,8 +29,7 @@ from testbed.report.phrases import frame_pointer, stack_pointer
 from testbed.report.stack_drawing import StackDrawing, changed_registers, draw_stack
 from testbed.report.table_text import row_cells
 from testbed.runs.frames_beside import frames_beside, told
-from testbed.runs.judging import judge
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge
 from testbed.verdicts.one import Verdict
 from testbed.words.outcome import Outcome
 from testbed.words.printable import printable

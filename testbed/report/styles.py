@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from testbed.arch import PerIsa
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.image import LoadedImage
 from testbed.image.debug import debug_info
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin

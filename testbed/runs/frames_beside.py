@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from testbed.contract.frames import Backtrace, Frame
+from testbed.contract.unwinder import Backtrace, Frame
 from testbed.naming.beside import Alignment, beside
 from testbed.runs.run import Run
 from testbed.truth import TrueFrame

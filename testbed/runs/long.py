@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 
 from testbed.build import Built
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.machine.recording import chunks_of
-from testbed.runs.judging import judge_steps
-from testbed.runs.run import Run, executed_near, failure_of, visited
+from testbed.runs.run import Run, executed_near, failure_of, judge_steps, visited
 from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.trace import Exited
 from testbed.trace.trace import HELD, HELD_BY_THREADS, Checkpoint, Chunks

@@ -14,8 +14,7 @@ from testbed.conventions import platform
 from testbed.generate.program import generated_program
 from testbed.image import LoadedImage
 from testbed.program.model import Program
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.truth import TrueFrame
 from testbed.truth.native.near import NEAR
 from testbed.truth.phases import PHASES, phases

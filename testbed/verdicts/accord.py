@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import HeldTo
+from testbed.contract.unwinder import Backtrace, HeldTo
 from testbed.verdicts.assumptions.along import Failed
 from testbed.words.outcome import Outcome
 

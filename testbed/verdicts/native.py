@@ -18,7 +18,7 @@ its CFA is false, the one further in where a register or the pc is, the last one
 Where functions have called themselves return addresses repeat; if nothing but pcs is claimed, a caller that is left
 out or said twice among them shows at their end only, and any of these frames may be the one.
 
-A claim about the interrupted frame (a site of `testbed.contract.backtraces`) is compared once per activation, not per
+A claim about the interrupted frame (a site of `testbed.contract.unwinder`) is compared once per activation, not per
 step; and a chain of callers that was found right is not compared again when another one joins it.
 """
 
@@ -62,7 +62,7 @@ class TrueStacks(NamedTuple):
 
 
 class SaidNodes(NamedTuple):
-    """Columns of `testbed.contract.backtraces.CallerClaims`.
+    """Columns of `testbed.contract.unwinder.CallerClaims`.
 
     ``interrupted[node]``: it is said that nobody called there. ``columns`` are the places of the values' registers in
     the architecture's order. ``right[node]`` is the activation against which the chain from a node on was found exact,
@@ -84,7 +84,7 @@ class SaidNodes(NamedTuple):
 
 
 class SaidSites(NamedTuple):
-    """Columns of `testbed.contract.backtraces.InnermostClaims`; ``elsewhere[i]``: its pc is not the interrupted one.
+    """Columns of `testbed.contract.unwinder.InnermostClaims`; ``elsewhere[i]``: its pc is not the interrupted one.
 
     ``last[i]`` is (the activation that site ``i`` was last compared with or -1, the outcome, the frame at which it goes
     wrong, the innermost one at which it may, how many frames are right, the callers said and found).

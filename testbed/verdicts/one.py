@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.truth import TrueFrame
 from testbed.truth.phases import PHASES
 from testbed.verdicts.accord import Accord

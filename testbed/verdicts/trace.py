@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.contract.assumption import Assumption, CodeRow, Record, RecordList, ShadowStack, StackWords, TableRow
-from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT
 from testbed.contract.native import STOPPED as NO_CALLER
-from testbed.contract.unwinder import HeldTo, Unwinder
+from testbed.contract.unwinder import Backtrace, Backtraces, Frame, FrameKind, HeldTo, Unwinder
 from testbed.native.compiled import sooner
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth

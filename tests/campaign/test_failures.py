@@ -18,8 +18,7 @@ from testbed.campaign import kept_results as results
 from testbed.campaign.cells import Unit, UnitResult
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
 from testbed.words.errors import TestbedError

@@ -12,8 +12,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, Difference, Unit, UnitResult
 from testbed.campaign.fuzz import cases, failures, judge_case, shrunk, smaller
 from testbed.campaign.random_flags import MOST_FLAGS, OF_CLANG, OF_GCC, RECIPES_FOR_FLAGS, flagged_cases
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.generate.evaluate import Evaluation, evaluate
 from testbed.generate.program import generated_program, parse_director, shape_named
 from testbed.generate.seeds import called, named, parts_of

@@ -19,8 +19,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, Unit, cell_of, run_unit, units
 from testbed.contract.assumption import CLAUSES
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.words.outcome import Outcome
 from tests import corpus, kept_names
 from tests.golden import (

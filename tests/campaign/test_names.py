@@ -17,8 +17,7 @@ from testbed.image.debug.tail_chains import Certainty
 from testbed.naming.symbolize import NamedBacktrace, NamedFrame, Origin, Unsure, symbolize
 from testbed.program.model import Expectation
 from testbed.runs.by_name import run_file
-from testbed.runs.judging import judge
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run, judge, run_program
 from testbed.truth.departures import TrueCalls, find_departures
 from testbed.words.errors import UsageError
 from tests.golden import OURS, all_cells

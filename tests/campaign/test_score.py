@@ -30,8 +30,7 @@ from testbed.campaign.score_card import (
 )
 from testbed.campaign.version_history import VersionHistory, versioned
 from testbed.cli.unwinders import all_unwinders
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.referee import REFEREES, Finding, Referee, present
 from testbed.referee.versions import Version, of_tool, versions
 from testbed.report.json_forms import TriedFindings

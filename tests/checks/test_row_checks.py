@@ -26,7 +26,6 @@ from testbed.checks.table_findings import table_findings
 from testbed.checks.true_rows import ObservedRow, TruePlace
 from testbed.cli.table_readers import evaluate_rule
 from testbed.contract.coded import register_rules
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
     BrokenPart,
@@ -40,6 +39,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValOffset,
 )
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.micro.batches import Batch

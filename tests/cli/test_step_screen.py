@@ -17,7 +17,7 @@ import testbed
 from testbed.cli.step_screen import StepScreen
 from testbed.report.step_screen import ScreenRun, why_text
 from testbed.report.step_view import Move, moved
-from testbed.runs.judging import judge_all
+from testbed.runs.run import judge_all
 from tests.words.alive import comes_true
 from unwinders import UNWINDERS
 

@@ -27,8 +27,7 @@ from testbed.report.check_report import CheckReport, told_beside
 from testbed.report.json_data import run_data
 from testbed.report.json_forms import schema
 from testbed.runs.by_name import FileFacts, run_file
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_built
+from testbed.runs.run import Run, judge_all, run_built
 from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
 from testbed.words.errors import UsageError

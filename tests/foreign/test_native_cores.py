@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.foreign import Places, read_snapshot
 from testbed.image import image_covering, read_image
 from testbed.naming.symbolize import symbolize

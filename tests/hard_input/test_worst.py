@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.words.budget import VARIABLE
 from testbed.words.errors import TestbedError, UnwindError
 from tests.hard_input.catalogue import WORST, WorstFile

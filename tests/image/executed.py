@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from programs import PROGRAMS
 from testbed.build.recipes import RECIPES, Tool
 from testbed.campaign.cells import Unit, run_unit
-from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.debug import debug_info
 from testbed.image.demangling import demangled

@@ -17,13 +17,12 @@ from testbed.campaign.cells import Unit, units
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, Segment
 from testbed.machine import initial_registers, record, start_machine
-from testbed.machine.load import PAGE, SLIDE, STACK_SIZE, map_image, map_stack
 from testbed.machine.register_parts import WRITTEN
+from testbed.machine.start import PAGE, SLIDE, STACK_SIZE, map_image, map_stack
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.report.json_data import run_data
 from testbed.runs.by_name import run_file
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_built
+from testbed.runs.run import Run, judge_all, run_built
 from testbed.trace import Exited, Trace
 from testbed.truth import observe
 from testbed.words.errors import ImageError, UsageError

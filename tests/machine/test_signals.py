@@ -10,15 +10,12 @@ from testbed.arch import ARCHES
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage
 from testbed.machine import record, record_light, start_machine
-from testbed.machine.load import load
 from testbed.machine.recording import record_native
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
-from testbed.machine.start import new_engine
-from testbed.machine.stops import Fault
+from testbed.machine.start import Fault, load, new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.report.step_view import listing
-from testbed.runs.judging import judge, judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run, judge, judge_all, run_program
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import observe
 from testbed.words.errors import EmulationError, UsageError

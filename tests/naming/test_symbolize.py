@@ -12,7 +12,7 @@ import pytest
 import testbed
 from testbed.build.recipes import RECIPES
 from testbed.campaign.names import true_frames
-from testbed.contract.frames import Frame, FrameKind
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol, describe, read_image
 from testbed.image.debug import debug_info
 from testbed.image.debug.functions import CallSite, CallTarget, Function

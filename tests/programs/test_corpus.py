@@ -21,8 +21,7 @@ from testbed.image import describe
 from testbed.program.fragments import numbered_lines
 from testbed.program.model import Expectation, Language, parse_header, program_from_text, program_name, read_source
 from testbed.report.catalogue_text import shown_traps
-from testbed.runs.judging import judge_all
-from testbed.runs.run import run_program
+from testbed.runs.run import judge_all, run_program
 from testbed.truth import disagreements
 from testbed.words.errors import BuildError, ProgramError
 from testbed.words.outcome import Outcome

@@ -6,8 +6,7 @@ from programs import PROGRAMS
 from testbed.build.recipes import recipes_for
 from testbed.contract.unwinder import Unwinder
 from testbed.report.check_words import sentence
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from tests.checks.watched_tables import linted
 from tests.corpus import ran
 from unwinders import UNWINDERS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import testbed
-from testbed.contract.frames import FrameKind
+from testbed.contract.unwinder import FrameKind
 from testbed.conventions import platform
 from testbed.image import Image, LoadedImage, read_image
 from testbed.referee.drgn.unwinder import REFEREE, find, unwind_by
@@ -21,7 +21,7 @@ from testbed.referee.lldb import unwinder as lldb
 from testbed.referee.process.debugger import PATIENCE, Session, asked
 from testbed.referee.process.file_tool import PATIENCE as MOST_HANGS
 from testbed.referee.process.file_tool import FileTool
-from testbed.runs.judging import judge, judge_all
+from testbed.runs.run import judge, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome

@@ -22,8 +22,7 @@ from testbed.referee.minidump_stackwalk import unwinder as tool
 from testbed.referee.minidump_stackwalk.unwinder import VARIABLE, SymbolStore
 from testbed.referee.symbolic import unwinder as symbolic
 from testbed.referee.symbolic.unwinder import Texts, caller, evaluated, read_records
-from testbed.runs.judging import judge, judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge, judge_all
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolCrashed, ToolHung, UnknownRegister
 from tests.golden import (

@@ -10,8 +10,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Unit, cell_of, run_unit, units
-from testbed.contract.frames import FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import FrameKind, Unwinder
 from testbed.referee import REFEREES
 from testbed.referee.libdw import unwinder as libdw
 from testbed.referee.libdw import unwinder as libdw_library
@@ -23,8 +22,7 @@ from testbed.referee.profilers import agent
 from testbed.referee.profilers.agent import NONGNU, NONGNU_PACKAGES, brought_by, found_for
 from testbed.referee.profilers.in_handler import _bench, _words, executed
 from testbed.referee.profilers.unwinder import NONGNU_BACKTRACE
-from testbed.runs.judging import judge_all
-from testbed.runs.run import run_program
+from testbed.runs.run import judge_all, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError
 from testbed.words.outcome import Outcome

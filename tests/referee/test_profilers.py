@@ -7,8 +7,7 @@ import pytest
 
 import testbed
 from testbed.arch import ARCHES
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image import LoadedImage
 from testbed.referee import present
 from testbed.referee.perf import unwinder
@@ -16,8 +15,7 @@ from testbed.referee.perf.unwinder import DUMP, REFEREE, find, opening, sample, 
 from testbed.referee.profilers import agent, in_handler
 from testbed.referee.profilers.agent import GLIBC, GNU, LIBGCC, LLVM, AgentLibrary, agent_for, found_for
 from testbed.referee.profilers.unwinder import GLIBC_BACKTRACE, LIBGCC_BACKTRACE, LLVM_BACKTRACE
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolchainMissing, ToolCrashed, UnknownRegister
 from testbed.words.outcome import Outcome

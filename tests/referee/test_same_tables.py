@@ -5,7 +5,7 @@ import pytest
 import testbed
 from testbed.conventions import platform
 from testbed.referee import present
-from testbed.runs.judging import judge_all
+from testbed.runs.run import judge_all
 from testbed.words.outcome import Outcome
 from unwinders import UNWINDERS
 

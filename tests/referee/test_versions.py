@@ -24,7 +24,7 @@ from testbed.referee.llvm_libunwind import unwinder as llvm_libunwind
 from testbed.referee.model import Finding, Found, OtherVersions, read_findings
 from testbed.referee.process.limits import own_packages
 from testbed.referee.versions import Version, brought, brought_already, forget_brought, of_tool, unwinders_of_versions
-from testbed.runs.judging import judge
+from testbed.runs.run import judge
 from testbed.words.errors import DataFileError, UsageError, VersionMissing
 from tests.corpus import ran as run_of
 from tests.house.sources import ROOT

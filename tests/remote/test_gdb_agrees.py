@@ -20,8 +20,7 @@ from testbed.naming.symbolize import NamedBacktrace, Origin, symbolize
 from testbed.remote import ShownSnapshot, serving
 from testbed.remote.snapshot_target import answer, description, layout
 from testbed.runs.by_name import run_file
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge_all
 from testbed.words.outcome import Outcome
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc
 from tests.installed import referees_unwinder, tool

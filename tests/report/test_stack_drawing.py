@@ -13,7 +13,7 @@ import testbed
 from programs import PROGRAMS
 from testbed.campaign.cells import Unit
 from testbed.campaign.score_card import score_unit
-from testbed.contract.frames import behind_call
+from testbed.contract.unwinder import behind_call
 from testbed.conventions import platform
 from testbed.naming.beside import beside, counted
 from testbed.naming.symbolize import Origin, symbolize
@@ -22,8 +22,7 @@ from testbed.report.page import packed, unpacked
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.stepper import answer_data, stepper_data, unwinder_sentence, write_stepper
 from testbed.runs.frames_beside import told
-from testbed.runs.judging import judge, judge_all
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge, judge_all
 from testbed.truth.phases import PHASES
 from tests.corpus import ran
 from tests.golden.whole import golden

@@ -18,7 +18,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.cells import cell_of
 from testbed.campaign.names import true_frames
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
 from testbed.report.answers import Answers, answers_of
@@ -26,8 +26,7 @@ from testbed.report.json_forms import schema
 from testbed.report.stepper import stepper_data, write_stepper
 from testbed.report.styles import STYLES, PrintedBacktrace, shown
 from testbed.report.timeline import Change, changes, timeline
-from testbed.runs.judging import judge
-from testbed.runs.run import Run, run_built, run_program
+from testbed.runs.run import Run, judge, run_built, run_program
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome

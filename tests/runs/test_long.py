@@ -17,12 +17,10 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, build_unit, cell_of, cell_of_long
 from testbed.contract.assumption import CodeRow
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.runs.by_name import FileFacts, run_file
-from testbed.runs.judging import judge_all
 from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
-from testbed.runs.run import run_built
+from testbed.runs.run import judge_all, run_built
 from testbed.runs.side_by_side import WAITING, SideBySide, side_by_side
 from testbed.trace import Snapshot
 from testbed.verdicts.one import Verdict, counted

@@ -24,9 +24,8 @@ from testbed.machine import record
 from testbed.machine.recording import record_chunks
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.files import load_run, open_run, save_run
-from testbed.runs.judging import judge_all
 from testbed.runs.long import judge_long, watch_chunks
-from testbed.runs.run import run_program
+from testbed.runs.run import judge_all, run_program
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace import compact_columns as trace_columns
 from testbed.trace.file import load_trace, load_trace_and_notes, save_chunks, save_trace

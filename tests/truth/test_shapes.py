@@ -21,8 +21,7 @@ from testbed.campaign.cells import build_unit
 from testbed.image import LoadedImage
 from testbed.machine import record
 from testbed.runs.by_name import named_run
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run, judge_all, run_program
 from testbed.trace import Exited, Trace
 from testbed.truth import Truth, observe
 from testbed.truth.events import code_of

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from testbed.arch import Arch
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image
 from testbed.rereading import KnownValues, NoRow, RowFrames, SecondRow, evaluate, reread, rule_columns, rules_of
 from testbed.trace import Snapshot

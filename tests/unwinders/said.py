@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.trace import Snapshot
 
 

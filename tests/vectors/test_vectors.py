@@ -16,7 +16,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, Arch
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Unit, run_unit, units
-from testbed.contract.frames import Backtrace, FrameKind
+from testbed.contract.unwinder import Backtrace, FrameKind
 from testbed.image import LoadedImage
 from testbed.image.read import read_image
 from testbed.runs.run import Run

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from testbed.contract.frames import Backtrace
+from testbed.contract.unwinder import Backtrace
 from testbed.words.errors import NoUnwindInfo
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from testbed.arch import ARCHES
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.native.compiled import native
 from testbed.trace import Exited, Trace, Writes
 from testbed.truth import Truth

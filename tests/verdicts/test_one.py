@@ -7,8 +7,7 @@ import pytest
 
 import testbed
 from testbed.contract.assumption import NO_RETURN, REGISTER
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import HeldTo
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, HeldTo
 from testbed.conventions import platform
 from testbed.runs.run import Run
 from testbed.truth.phases import PHASES

@@ -10,8 +10,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.contract.native import ROOT, STOPPED
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.judging import judge_all
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run, judge_all, run_program
 from testbed.truth.phases import phases
 from testbed.verdicts.accord import Accord
 from testbed.verdicts.counts import ACCORDS, OUTCOMES

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from testbed.contract.assumption import CodeRow
-from testbed.contract.frames import Frame
 from testbed.contract.rows import RowTable, Rule, Undefined, UnwindRow
+from testbed.contract.unwinder import Frame
 from testbed.image import Image, LoadedImage, once_per_image
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from unwinders.analysis.abstract_state import AbstractState, join

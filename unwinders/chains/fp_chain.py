@@ -17,8 +17,8 @@ from functools import cache
 
 from testbed.arch import Arch, FrameRecord
 from testbed.contract.assumption import Record
-from testbed.contract.frames import Frame
 from testbed.contract.rows import AtRegister, RegisterPlus, Rule, Undefined, UnwindRow
+from testbed.contract.unwinder import Frame
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from unwinders.rows.by_rows import by_rows

@@ -15,8 +15,8 @@ from functools import cache
 
 from testbed.arch import Arch
 from testbed.contract.assumption import Record
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, UnwindRow
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import LoadedImage
 from unwinders.chains.fp_chain import EVERYWHERE, chain_rows
 from unwinders.rows.by_rows import by_rows

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from testbed.arch import FrameRecord
-from testbed.contract.frames import Backtrace, Frame, FrameKind, followed
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, followed
 from testbed.trace import Snapshot
 from testbed.words.errors import UnreadableMemory
 

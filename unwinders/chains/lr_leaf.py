@@ -14,8 +14,7 @@ DWARF tables (https://lists.infradead.org/pipermail/linux-arm-kernel/2021-Decemb
 from __future__ import annotations
 
 from testbed.contract.assumption import Record
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.image import function_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import UnknownRegister

@@ -26,7 +26,6 @@ import numpy as np
 
 from testbed.arch import Arch
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.native import EncodedRule
 from testbed.contract.rows import (
     AtRegister,
@@ -39,6 +38,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule, UnwindError
 from unwinders.rows.expression import ExpressionSteps, evaluate

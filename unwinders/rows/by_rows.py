@@ -11,8 +11,7 @@ from typing import Any
 
 from testbed.arch import Arch
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image import Image
 from testbed.trace import Snapshot
 from testbed.words.catalogue import value_of

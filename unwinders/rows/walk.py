@@ -30,8 +30,8 @@ from typing import Protocol
 import numpy as np
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.rows import AtRegister, ExpressionRule, Offset, RowTable, Rule, UnwindRow
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage, image_covering
 from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, UnwindError

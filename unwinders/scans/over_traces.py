@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims
-from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT, STOPPED
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Backtraces, CallerClaims, Frame, FrameKind, InnermostClaims, Unwinder
 from testbed.trace import Snapshot, Trace
 from testbed.trace.distinct_rows import are_among
 from testbed.words.errors import UnreadableMemory, UnwindError

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind, followed, interrupted_frame
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, followed, interrupted_frame
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NotInSnapshot, NoUnwindInfo

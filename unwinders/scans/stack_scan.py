@@ -8,7 +8,7 @@ since. The caller of a function that keeps its return address in the link regist
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Frame
+from testbed.contract.unwinder import Frame
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import CallInstruction, call_before

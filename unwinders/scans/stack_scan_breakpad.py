@@ -9,7 +9,7 @@ tables and its frame pointers give it (``StackwalkerARM64::PtrauthStrip``), not 
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Frame
+from testbed.contract.unwinder import Frame
 from testbed.image import function_covering
 from testbed.trace import Snapshot
 from unwinders.scans.over_traces import by_scan

@@ -12,7 +12,7 @@ by a tail call, since the call names another function: the price of every check 
 from __future__ import annotations
 
 from testbed.contract.assumption import StackWords
-from testbed.contract.frames import Frame
+from testbed.contract.unwinder import Frame
 from testbed.image import function_covering, image_covering
 from testbed.trace import Snapshot
 from unwinders.scans.over_traces import by_scan

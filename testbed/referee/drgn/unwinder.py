@@ -14,8 +14,7 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.contract.assumption import TableRow
-from testbed.contract.frames import Backtrace, Frame, FrameKind, followed
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder, followed
 from testbed.export.core import core_bytes
 from testbed.export.dumped_memory import image_range
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings

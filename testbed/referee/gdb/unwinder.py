@@ -16,8 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.debugger import SIGNAL, Reply, Session, asked, backtrace
 from testbed.referee.process.limits import own_packages, printed, python_with

@@ -16,8 +16,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found, OtherVersions, Referee, called, read_findings
 from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, forked, typed

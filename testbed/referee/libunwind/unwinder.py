@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.image import LoadedImage, image_covering
 from testbed.referee.model import Found, Referee, called, read_findings
 from testbed.referee.process.forked_library import ReadsSnapshot, Signatures, forked, typed

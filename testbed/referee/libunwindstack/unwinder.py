@@ -19,8 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.export.dumped_memory import PAGE
 from testbed.image import LoadedImage
 from testbed.referee.model import Found, Referee, called, read_findings

@@ -21,8 +21,7 @@ from typing import Any
 
 from testbed.arch import Arch, PerArch
 from testbed.build.confined import confining
-from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder, nothing_found
 from testbed.export.build_id import build_id, debug_identifier
 from testbed.export.minidump import minidump_bytes
 from testbed.image import Image, LoadedImage

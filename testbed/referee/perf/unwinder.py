@@ -22,8 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame, nothing_found
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder, interrupted_frame, nothing_found
 from testbed.export.dumped_memory import PAGE, stack_around
 from testbed.image import LoadedImage
 from testbed.referee.model import Found, Referee, called, read_findings

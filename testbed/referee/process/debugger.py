@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, nothing_found
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, nothing_found
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.referee.model import Find, Found

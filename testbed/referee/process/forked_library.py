@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from testbed.build import cache
 from testbed.build.confined import confining, run_confined
-from testbed.contract.frames import Backtrace, Frame, FrameKind, followed, nothing_found
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, followed, nothing_found
 from testbed.export.dumped_memory import stack_around
 from testbed.image import LoadedImage
 from testbed.referee.process.limits import agents_confinement, mapped_now

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from testbed.arch import Arch
 from testbed.build.confined import Confinement
-from testbed.contract.frames import Backtrace, nothing_found
+from testbed.contract.unwinder import Backtrace, nothing_found
 from testbed.conventions import platform
 from testbed.referee.model import Found
 from testbed.trace import Snapshot

@@ -20,12 +20,11 @@ from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
 from testbed.arch import Arch, PerArch
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage
 from testbed.image.demangling import demangled
-from testbed.machine.load import map_image
 from testbed.machine.signals import ALTERNATE_SIZE, Delivery, enter_handler
-from testbed.machine.start import new_engine
+from testbed.machine.start import map_image, new_engine
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.referee.profilers.agent import AgentLibrary, agent_for
 from testbed.trace import Snapshot

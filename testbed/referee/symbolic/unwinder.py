@@ -15,8 +15,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace, Frame, FrameKind, interrupted_frame
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder, interrupted_frame
 from testbed.conventions import platform
 from testbed.export.register_layouts import LAYOUTS
 from testbed.image import Image, image_covering

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.contract.assumption import BEHIND, CFA, CLAUSES, END, KIND, MOST, REGISTER, Clause
-from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, FrameKind
 from testbed.contract.native import ROOT
+from testbed.contract.unwinder import Backtrace, Backtraces, FrameKind
 from testbed.trace import Snapshot, Trace
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import TrueFrame, Truth

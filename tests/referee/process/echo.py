@@ -2,7 +2,7 @@
 
 import os
 
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.trace import Snapshot
 
 

@@ -20,14 +20,13 @@ from testbed.arch import ARCHES
 from testbed.build import build
 from testbed.build.confined import has_seccomp, landlock_version
 from testbed.build.recipes import recipe_named
-from testbed.contract.frames import Backtrace, Frame, FrameKind
+from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import Image, read_image
 from testbed.referee.process.file_tool import JsonProcess
 from testbed.referee.process.forked_library import forked
 from testbed.referee.process.limits import MEMORY
 from testbed.referee.process.without_tables import TABLES, file_of, strip_tables, without_tables
-from testbed.runs.judging import judge
-from testbed.runs.run import Run, run_program
+from testbed.runs.run import Run, judge, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import ImageError, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome

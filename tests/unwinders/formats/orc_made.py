@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import UnwindRow
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image
 from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import AtRegister, Offset, RegisterPlus, Rule, Undefined, UnwindRow
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image, LoadedImage, Segment
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests.unwinders.ehabi_index import (

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     RA_SIGNED,
     AtRegister,
@@ -21,6 +20,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot

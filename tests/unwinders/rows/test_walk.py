@@ -6,7 +6,6 @@ from typing import NamedTuple
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.rows import (
     AtRegister,
     Constant,
@@ -18,6 +17,7 @@ from testbed.contract.rows import (
     UnwindRow,
     ValExpression,
 )
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.trace import Snapshot

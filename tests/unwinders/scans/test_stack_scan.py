@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.arch import Arch
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import Unwinder
+from testbed.contract.unwinder import Backtrace, Unwinder
 from testbed.image import Image, LoadedImage, Segment, Symbol
 from testbed.trace import Snapshot
 from testbed.words.errors import NotInSnapshot, NoUnwindInfo

@@ -17,8 +17,7 @@ from testbed.build.targets import CLANG, LLD
 from testbed.image import Image, read_image
 from testbed.program.model import Program, Source
 from testbed.program.start import START
-from testbed.runs.judging import judge_all
-from testbed.runs.run import run_built
+from testbed.runs.run import judge_all, run_built
 from tests.installed import tool
 from tests.unwinders.beside import read_alike
 from unwinders.formats.orc import ENTRIES

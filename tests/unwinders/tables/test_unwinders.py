@@ -15,8 +15,7 @@ import pytest
 
 from testbed.arch import ARCHES
 from testbed.contract.assumption import CLAUSES
-from testbed.contract.frames import Backtrace
-from testbed.contract.unwinder import HeldTo, Unwinder
+from testbed.contract.unwinder import Backtrace, HeldTo, Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.runs.run import Run
 from testbed.trace import Snapshot

@@ -16,8 +16,7 @@ from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Unit, run_unit
 from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
-from testbed.runs.judging import judge, judge_steps
-from testbed.runs.run import Run
+from testbed.runs.run import Run, judge, judge_steps
 from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
 from testbed.verdicts.assumptions.words import reason

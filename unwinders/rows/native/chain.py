@@ -14,7 +14,7 @@ from unwinders.rows.native.row import knows
 
 
 class SweptNodes(NamedTuple):
-    """Columns of `testbed.contract.backtraces.CallerClaims`, then what only the sweep needs.
+    """Columns of `testbed.contract.unwinder.CallerClaims`, then what only the sweep needs.
 
     ``low`` is the chain's lowest read address, ``mode`` the register that its guards compare, ``complete`` whether a
     frame further out knows SP and all frame pointers, ``site`` the last site that leads to the node.

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from testbed.arch import Arch
 from testbed.contract.coded import coded_rule, register_rules, return_address_rule, rules_in_columns
-from testbed.contract.frames import Frame, FrameKind
 from testbed.contract.native import SAME, UNDEFINED, UNKNOWN, EncodedRule
 from testbed.contract.rows import (
     AtRegister,
@@ -30,6 +29,7 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.contract.unwinder import Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import LoadedImage, image_covering
 from testbed.trace.distinct_rows import distinct

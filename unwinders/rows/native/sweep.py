@@ -67,7 +67,7 @@ class SweptRegisters(NamedTuple):
 
 
 class SweptSites(NamedTuple):
-    """Columns of `testbed.contract.backtraces.InnermostClaims`, and the site of each step."""
+    """Columns of `testbed.contract.unwinder.InnermostClaims`, and the site of each step."""
 
     cfa: NDArray[np.uint64]
     cfa_known: NDArray[np.bool_]

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from testbed.arch import Arch
-from testbed.contract.backtraces import Backtraces, CallerClaims, InnermostClaims, Why
-from testbed.contract.frames import Backtrace, Frame
 from testbed.contract.native import SPECIFICATION
+from testbed.contract.unwinder import Backtrace, Backtraces, CallerClaims, Frame, InnermostClaims, Why
 from testbed.native.compiled import sooner
 from testbed.trace import Snapshot, Trace
 from testbed.trace.flat.memory import memory_of
@@ -30,7 +29,7 @@ from unwinders.rows.native.plan import Plan, fits
 from unwinders.rows.native.prefetch import lines
 from unwinders.rows.walk import MAX_FRAMES, RowFor, check_new, position, unwind_one
 
-# Columns of nodes: `testbed.contract.backtraces.CallerClaims`, then what only the sweep needs.
+# Columns of nodes: `testbed.contract.unwinder.CallerClaims`, then what only the sweep needs.
 _NODE = (
     *(np.uint64, np.uint64, np.uint64, np.uint64, np.bool_, np.int32, np.int32, np.int32, np.int32),
     *(np.uint64, np.int8, np.bool_, np.int32),

@@ -11,8 +11,6 @@ import pytest
 
 import testbed
 from testbed.arch import ARCHES, Arch
-from testbed.contract.backtraces import Backtraces
-from testbed.contract.frames import Backtrace, Frame, FrameKind
 from testbed.contract.native import ROOT, SPECIFICATION, STOPPED
 from testbed.contract.rows import (
     RA_SIGNED,
@@ -29,10 +27,11 @@ from testbed.contract.rows import (
     ValExpression,
     ValOffset,
 )
+from testbed.contract.unwinder import Backtrace, Backtraces, Frame, FrameKind
 from testbed.conventions import platform
 from testbed.image import LoadedImage
 from testbed.native.compiled import native
-from testbed.runs.judging import judge, judge_all
+from testbed.runs.run import judge, judge_all
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
 from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
