@@ -16,8 +16,7 @@ from testbed.build.recipes import Recipe, Tool
 from testbed.program.model import Program, Source
 from testbed.store import KEY_LENGTH, KEY_PATTERN, KeptFiles, key_of
 from testbed.words.errors import BuildError
-from testbed.words.files import WorkFolder
-from testbed.words.own_files import code_of_files, version_of
+from testbed.words.files import WorkFolder, code_of_files, version_of
 
 _PACKAGES = ("ziglang", "keystone-engine", "capstone")
 _SUFFIXES = ("so", *sorted({tool.suffix for tool in Tool}))

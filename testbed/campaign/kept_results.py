@@ -29,7 +29,7 @@ from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
 from testbed.words import errors
 from testbed.words.errors import UnwindError
-from testbed.words.own_files import code_of, code_of_files, versions_of
+from testbed.words.files import code_of, code_of_files, versions_of
 
 # What real unwinders said, kept beside the built files: asking them is slow.
 #

@@ -17,7 +17,7 @@ from testbed.image.macho import MAGICS
 from testbed.image.separate_debug import NOWHERE, debug_file_stamp, looked_in
 from testbed.store import KeptFiles, key_of
 from testbed.store.codec import to_json
-from testbed.words.own_files import code_of, versions_of
+from testbed.words.files import code_of, versions_of
 
 _LIBRARIES = ("unicorn", "numpy", "capstone", "pyelftools", "numba", "ziglang")
 _PACKAGES = ("testbed", "unwinders")

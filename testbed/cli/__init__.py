@@ -28,7 +28,7 @@ from click.shell_completion import CompletionItem
 
 from testbed.words.edges import TRACEBACK, edge, is_edge
 from testbed.words.errors import TestbedError, UsageError
-from testbed.words.own_files import DISTRIBUTION
+from testbed.words.files import DISTRIBUTION
 
 # Names for the shell to complete: programs, recipes, architectures, unwinders. A catalogue is loaded when asked for.
 #

@@ -39,8 +39,16 @@ from testbed.cli.options import (
     write_text,
 )
 from testbed.cli.terminal import console_for_reports, disagrees, long_work
-from testbed.report.check_formats import FORMAT_OF_END, FORMATS
-from testbed.report.check_report import BrokenInput, CheckReport, baseline_text, gone_from, read_baseline, told_beside
+from testbed.report.check_report import (
+    FORMAT_OF_END,
+    FORMATS,
+    BrokenInput,
+    CheckReport,
+    baseline_text,
+    gone_from,
+    read_baseline,
+    told_beside,
+)
 from testbed.report.check_text import called_text, print_check, table_lines
 from testbed.report.phrases import count
 from testbed.words.catalogue import matches, nearest

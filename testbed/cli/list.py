@@ -130,8 +130,7 @@ def _cache(*, clear: bool) -> None:
     from testbed.native.machine_code import CODE
     from testbed.referee.versions import brought_already, forget_brought
     from testbed.report.phrases import count
-    from testbed.words.files import cache_folder
-    from testbed.words.own_files import distrusted
+    from testbed.words.files import cache_folder, distrusted
 
     counted = ((BUILT, "built file"), (RESULTS, "result"), (CHECKS, "check"), (CODE, "compiled function"))
     if clear:

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from testbed.words.own_files import own_folder
+from testbed.words.files import own_folder
 
 PATIENCE = 20.0  # seconds that this process waits for others that do nothing, in all
 _POLL = 0.02

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from testbed.image import Image
 from testbed.process.calls_memory import name_code
-from testbed.process.calls_stat import path_at
+from testbed.process.calls_paths import path_at
 from testbed.process.calls_threads import (
     CHILD_TID,
     CLEAR_TID,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from testbed.process.calls_files import pieces, ready, written
-from testbed.process.calls_stat import AT_CWD, folder_of
+from testbed.process.calls_paths import AT_CWD, folder_of
 from testbed.process.channels import Packet
 from testbed.process.descriptors import SentFiles
 from testbed.process.file_tree import FileNode

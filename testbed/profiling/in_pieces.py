@@ -21,8 +21,7 @@ from testbed.profiling.judge import Judging, sampled_steps, share_of, steps_aske
 from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedThread
 from testbed.profiling.whose_code import own_steps
 from testbed.runs.side_by_side import SideBySide, side_by_side
-from testbed.truth.windows.state import WindowState, WindowTruth
-from testbed.truth.windows.watch import survey, watch
+from testbed.truth.windows.watch import WindowState, WindowTruth, survey, watch
 from testbed.truth.windows.window import Window, windows
 from testbed.words.budget import give_back
 

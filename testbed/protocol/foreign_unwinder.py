@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 
 from testbed.contract.unwinder import Backtrace, Unwinder, nothing_found
 from testbed.image import LoadedImage
-from testbed.protocol.answers import Hello
-from testbed.protocol.conversation import Conversation
+from testbed.protocol.conversation import Conversation, Hello
 from testbed.trace import Snapshot
 from testbed.words.errors import ForeignStop, ToolCrashed, ToolHung, UnwindError, UsageError
 

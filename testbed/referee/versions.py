@@ -26,8 +26,7 @@ from testbed.referee.process.limits import own_packages
 from testbed.words.catalogue import matches
 from testbed.words.data_file import read_toml, tables_in
 from testbed.words.errors import UsageError, VersionMissing
-from testbed.words.files import PREFIX, WorkFolder, cache_folder
-from testbed.words.own_files import own_folder
+from testbed.words.files import PREFIX, WorkFolder, cache_folder, own_folder
 
 _TABLE = Path(__file__).with_name("versions.toml")
 _NEEDED = frozenset({"tool", "version", "holds"})

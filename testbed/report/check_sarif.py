@@ -18,7 +18,7 @@ from testbed.checks.model import SEVERITIES, FileCheck, FindingKind, Severity, S
 from testbed.checks.own_sources import Sources, line_end, lines_of, sources_of
 from testbed.report.check_report import BrokenInput, CheckReport, ReportedFinding
 from testbed.report.check_words import EVIDENCE, near, region, repair_words, sentence
-from testbed.words.own_files import own_version
+from testbed.words.files import own_version
 from testbed.words.printable import printable
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -16,10 +16,8 @@ from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.trace import Exited
 from testbed.trace.trace import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
-from testbed.truth.windows.known import Known
-from testbed.truth.windows.state import WindowState, WindowTruth
-from testbed.truth.windows.watch import survey, watch
-from testbed.truth.windows.window import Held, Window, windows
+from testbed.truth.windows.watch import WindowState, WindowTruth, survey, watch
+from testbed.truth.windows.window import Held, Known, Window, windows
 from testbed.verdicts.counts import NOTHING_COUNTED, Counts
 from testbed.verdicts.one import Verdict, counted
 from testbed.verdicts.trace import Verdicts, judge_trace

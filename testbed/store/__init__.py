@@ -1,7 +1,7 @@
 """A store: files of one kind in the user's cache folder, each of which can be made again.
 
 A file of a store is *there* where it is whole, was kept under the key that is asked for, and nobody but this user may
-have written it or its folder (`testbed.words.own_files`). Anything else is as if it were missing: damage, another key,
+have written it or its folder (`testbed.words.files`). Anything else is as if it were missing: damage, another key,
 a folder that cannot be read or written cost the time to make it again, and nothing more. A file appears whole or not at
 all, so any number of processes may use one store at once.
 
@@ -29,8 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from testbed.store.codec import NotDecoded, from_json, to_json
-from testbed.words.files import cache_folder, checksum, write_whole
-from testbed.words.own_files import own_bytes, own_folder
+from testbed.words.files import cache_folder, checksum, own_bytes, own_folder, write_whole
 
 KEY_LENGTH = 24  # hexadecimal digits of a hash kept in a name: 96 bits
 KEY_PATTERN = "[0-9a-f]" * KEY_LENGTH

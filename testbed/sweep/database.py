@@ -26,7 +26,7 @@ from testbed.sweep.model import (
     SweptContent,
 )
 from testbed.words.errors import UsageError
-from testbed.words.own_files import code_of
+from testbed.words.files import code_of
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS made_by (code TEXT);

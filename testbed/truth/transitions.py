@@ -19,7 +19,7 @@ from testbed.truth.events import Bools, Ints, Words
 from testbed.truth.native import state as names
 from testbed.truth.path import FollowedRows
 from testbed.truth.sites import SiteFacts
-from testbed.truth.windows.known import Known
+from testbed.truth.windows.window import Known
 
 NOT_YET = -1
 

@@ -21,7 +21,7 @@ from testbed.truth.path import path_of
 from testbed.truth.sites import SiteFacts
 from testbed.truth.transitions import OwnRows, mark_transitions
 from testbed.truth.watched import Watched
-from testbed.truth.windows.known import Known
+from testbed.truth.windows.window import Known
 from testbed.words.traits import Trait
 
 _STACKS_KEPT = 256

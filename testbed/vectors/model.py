@@ -1,4 +1,4 @@
-"""Test vectors as values: what one file of them says. `testbed.vectors.encode` writes it as JSON."""
+"""Test vectors as values: what one file of them says. `testbed.vectors.write` writes it as JSON."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from testbed.contract.unwinder import Backtrace, Frame, FrameKind, Unwinder
 from testbed.native import machine_code
 from testbed.trace import Snapshot
 from testbed.words.errors import TestbedError
-from testbed.words.own_files import code_of
+from testbed.words.files import code_of
 from tests.cli.command import Testbed
 from unwinders import UNWINDERS
 

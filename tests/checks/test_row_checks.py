@@ -49,7 +49,7 @@ from testbed.truth import observe
 from testbed.words.errors import ToolchainMissing, UnsupportedRule, UnwindError
 from tests.checks.watched_tables import damaged, loaded_of, ran, table_of, tables_of
 from tests.witness.witnessed import recorded
-from unwinders.rows.apply import apply
+from unwinders.rows.walk import apply
 
 
 def checked(run: Run, table: RowTable, **options: Any) -> RowChecks:

@@ -16,7 +16,7 @@ from junitparser import JUnitXml
 from testbed.checks.model import FileCheck
 from testbed.checks.options import CheckOptions
 from testbed.cli import check as module
-from testbed.report.check_formats import FORMATS
+from testbed.report.check_report import FORMATS
 from testbed.report.json_forms import schema
 from testbed.words.errors import ImageError, NothingAskedFor
 from testbed.words.table_formats import CHECKED

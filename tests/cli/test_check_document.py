@@ -17,7 +17,7 @@ import pytest
 from testbed.checks.options import CheckOptions
 from testbed.cli import COMMANDS
 from testbed.cli import check as module
-from testbed.report.check_formats import FORMATS
+from testbed.report.check_report import FORMATS
 from testbed.store import KEY_LENGTH, KEY_PATTERN
 from tests.cli.command import Testbed, tells
 from tests.golden.whole import golden

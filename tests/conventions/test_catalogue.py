@@ -22,8 +22,7 @@ from testbed.cli.table_readers import READERS
 from testbed.conventions import CONVENTIONS, Convention, convention_named, platform
 from testbed.conventions.chosen import chosen, fitting_nothing, said_of
 from testbed.image import Image, Section, Symbol
-from testbed.report.check_formats import FORMATS
-from testbed.report.check_report import CheckReport, told_beside
+from testbed.report.check_report import FORMATS, CheckReport, told_beside
 from testbed.report.json_data import run_data
 from testbed.report.json_forms import schema
 from testbed.runs.by_name import FileFacts, run_file

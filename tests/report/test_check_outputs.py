@@ -29,9 +29,9 @@ from testbed.checks.model import (
 )
 from testbed.checks.options import CheckOptions
 from testbed.image.disassembly import disassemble
-from testbed.report.check_formats import FORMATS
 from testbed.report.check_html import check_html, instructions_around, sources_around
 from testbed.report.check_report import (
+    FORMATS,
     BrokenInput,
     CheckReport,
     KnownFinding,
@@ -46,7 +46,7 @@ from testbed.report.check_text import print_check
 from testbed.report.check_words import sentence
 from testbed.report.json_forms import schema
 from testbed.words.errors import UsageError
-from testbed.words.own_files import own_version
+from testbed.words.files import own_version
 from testbed.words.printable import printable
 from tests import corpus
 from tests.golden.whole import golden

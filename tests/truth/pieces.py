@@ -13,9 +13,8 @@ from testbed.trace import Trace, Writes
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.trace.trace import HELD, SPARE, Checkpoint, Chunk
 from testbed.truth import CallStack, Truth
-from testbed.truth.windows.known import Known
 from testbed.truth.windows.watch import survey, watch
-from testbed.truth.windows.window import windows
+from testbed.truth.windows.window import Known, windows
 from testbed.words.budget import LEAST
 from testbed.words.traits import Trait
 

@@ -18,7 +18,7 @@ from testbed.rereading import KnownValues, NoRow, RowFrames, SecondRow, evaluate
 from testbed.trace import Snapshot
 from testbed.words.errors import UnwindError
 from unwinders import UNWINDERS
-from unwinders.rows.apply import apply
+from unwinders.rows.walk import apply
 
 TECHNIQUES = {  # which technique reads what
     ".eh_frame": "eh_frame",

@@ -13,11 +13,20 @@ from typing import Any
 
 import pytest
 
-from testbed.words import files, own_files
+from testbed.words import files
 from testbed.words.data_file import WORDS, Table, read_toml, tables_in
 from testbed.words.errors import DataFileError
-from testbed.words.files import WorkFolder, is_file, is_folder, open_regular, regular_bytes, remove_dead
-from testbed.words.own_files import distrusted, own_bytes, own_folder
+from testbed.words.files import (
+    WorkFolder,
+    distrusted,
+    is_file,
+    is_folder,
+    open_regular,
+    own_bytes,
+    own_folder,
+    regular_bytes,
+    remove_dead,
+)
 
 
 def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
@@ -95,11 +104,11 @@ def test_what_belongs_to_another_user_is_not_taken(kept: Path, what: str, given_
 def test_a_group_may_write_where_it_has_only_this_user(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.chmod(0o660)
     for alone in (True, False):
-        monkeypatch.setattr(own_files, "_has_only_this_user", lambda group, alone=alone: alone)
+        monkeypatch.setattr(files, "_has_only_this_user", lambda group, alone=alone: alone)
         with nullcontext() if alone else pytest.raises(PermissionError):
             assert own_bytes(kept) == b"content"
     monkeypatch.undo()
-    assert not own_files._has_only_this_user(4_000_000_000), "no such group"
+    assert not files._has_only_this_user(4_000_000_000), "no such group"
 
 
 def test_what_is_no_regular_file_is_not_waited_for(kept: Path) -> None:

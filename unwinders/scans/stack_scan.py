@@ -12,8 +12,7 @@ from testbed.contract.unwinder import Frame
 from testbed.image import image_covering
 from testbed.trace import Snapshot
 from unwinders.formats.call_instructions import CallInstruction, call_before
-from unwinders.scans.over_traces import by_scan
-from unwinders.scans.scan_walk import Scan
+from unwinders.scans.scan_walk import Scan, by_scan
 
 WORDS = 4096
 

@@ -12,8 +12,7 @@ from testbed.contract.assumption import StackWords
 from testbed.contract.unwinder import Frame
 from testbed.image import function_covering
 from testbed.trace import Snapshot
-from unwinders.scans.over_traces import by_scan
-from unwinders.scans.scan_walk import Scan
+from unwinders.scans.scan_walk import Scan, by_scan
 
 
 def in_a_function(snapshot: Snapshot, value: int, _: Frame) -> bool:

@@ -15,8 +15,7 @@ from testbed.contract.assumption import StackWords
 from testbed.contract.unwinder import Frame
 from testbed.image import function_covering, image_covering
 from testbed.trace import Snapshot
-from unwinders.scans.over_traces import by_scan
-from unwinders.scans.scan_walk import Scan
+from unwinders.scans.scan_walk import Scan, by_scan
 from unwinders.scans.stack_scan import WORDS, behind_a_call, call_returning_to
 
 

@@ -31,8 +31,7 @@ from testbed.referee.symbolic.unwinder import find as find_symbolic
 from testbed.referee.symbolic.unwinder import texts_of
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolCrashed, ToolHung, UnwindError
-from testbed.words.files import WorkFolder, cache_folder
-from testbed.words.own_files import distrusted
+from testbed.words.files import WorkFolder, cache_folder, distrusted
 
 PROGRAM = "minidump-stackwalk"
 VARIABLE = "TESTBED_MINIDUMP_STACKWALK"

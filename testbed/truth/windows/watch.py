@@ -1,6 +1,6 @@
 """The truth about a run that is too long to hold: watched window by window, the same as `observe` finds of all of it.
 
-The first time (`survey`) finds what only the end of something can tell, see `testbed.truth.windows.known`, and shows
+The first time (`survey`) finds what only the end of something can tell (`Known`), and shows
 the truth about each window as far as it is known then; a second time (`watch`) gives it as it is. Between two windows
 there is a `WindowState`: the activations that are still there, with the registers at the steps that opened them, and
 the run that is open. In a window's trace those registers are rows before all others, so that everything that looks at
@@ -10,22 +10,59 @@ activations that begin and end in one window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from testbed.native.compiled import native
-from testbed.truth.events import Ints, find_transfers
+from testbed.truth.events import Bools, Ints, Stores, find_transfers
 from testbed.truth.native import state as names
 from testbed.truth.native.ending import mark_callers
-from testbed.truth.path import FollowedRows, forget, go_on, read, state_at_start
+from testbed.truth.native.state import State
+from testbed.truth.path import FollowedRows, RowReading, forget, go_on, read, state_at_start
 from testbed.truth.signatures import find_signed
 from testbed.truth.sites import SiteFacts
-from testbed.truth.transitions import OwnRows, mark_transitions
-from testbed.truth.windows.known import Known
-from testbed.truth.windows.state import WindowState, WindowTruth
-from testbed.truth.windows.window import Window
+from testbed.truth.transitions import OpenRun, OwnRows, mark_transitions
+from testbed.truth.truth import Truth
+from testbed.truth.windows.window import Known, Window
+
+
+@dataclass(frozen=True, eq=False)
+class WindowState:
+    """What is known between two windows: what the rules know, and how rows are read until now. ``rows[i]`` are the
+    registers at the call of row ``i`` and after it, ``sizes[i]`` the sizes of these two instructions."""
+
+    state: State
+    readings: Mapping[int, RowReading] = field(repr=False)
+    rows: NDArray[np.uint64] = field(repr=False)
+    sizes: NDArray[np.uint8] = field(repr=False)
+    run: OpenRun | None
+    signed: Bools = field(repr=False)  # by row: whether its return address is signed
+    stored: NDArray[np.uint64] = field(repr=False)  # code addresses stored until now, as of `Transfers`
+    ahead: Stores = field(repr=False)  # and since the last event
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowTruth(Truth):
+    """The truth about a window's trace; it holds for the rows of the window's own steps, as far as it is ``known``."""
+
+    window: Window
+    signatures: Bools = field(repr=False)
+    known: Known = field(repr=False)
+
+    @property
+    def signed(self) -> Bools:
+        return self.signatures
+
+    @property
+    def returns(self) -> NDArray[np.uint64]:
+        return self.known.returns
+
 
 MAX_PASSES = 32
 NATIVE_FROM = 1000  # steps of a window

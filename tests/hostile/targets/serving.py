@@ -10,8 +10,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from testbed.protocol.answers import read_line
-from testbed.protocol.conversation import Conversation, _greeting
+from testbed.protocol.conversation import Conversation, _greeting, read_line
 from testbed.remote.packets import LONGEST, checksum, converse
 from testbed.remote.replay import Replay
 from testbed.remote.snapshot_target import ShownSnapshot

@@ -11,7 +11,7 @@ from testbed.image import Image
 from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
 from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
-from unwinders.rows.apply import apply
+from unwinders.rows.walk import apply
 
 ENTRIES_AT, PLACES_AT = 0x4000, 0x5000
 OLD, NEW = OrcLayout.UP_TO_6_2, OrcLayout.SINCE_6_4

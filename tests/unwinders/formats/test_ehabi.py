@@ -36,7 +36,7 @@ from unwinders.formats.ehabi_rows import (
     decode,
     exidx_index,
 )
-from unwinders.rows.apply import apply
+from unwinders.rows.walk import apply
 from unwinders.tables.ehabi import EHABI
 
 CODE_END = START + 0x1000

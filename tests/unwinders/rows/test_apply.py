@@ -26,7 +26,7 @@ from testbed.image import LoadedImage
 from testbed.trace import Snapshot
 from testbed.words.errors import NoUnwindInfo, UnknownRegister, UnreadableMemory, UnsupportedRule
 from tests.unwinders.frames import ARM32, ARM64, START, X86_64, image, snapshot, words
-from unwinders.rows.apply import apply
+from unwinders.rows.walk import apply
 
 # A frame, the row that is applied to it, and the stack that both are about.
 

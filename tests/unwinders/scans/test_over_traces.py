@@ -9,9 +9,8 @@ from testbed.arch import ARCHES
 from testbed.runs.run import run_program
 from tests.unwinders.said import said
 from unwinders import UNWINDERS
-from unwinders.scans import over_traces, scan_walk
-from unwinders.scans.over_traces import by_scan
-from unwinders.scans.scan_walk import Scan, scan
+from unwinders.scans import scan_walk
+from unwinders.scans.scan_walk import Scan, by_scan, scan
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -37,8 +36,7 @@ def test_a_scan_gives_up_after_as_many_words(
 ) -> None:
     """Whatever is plausible is believed here, so that the bounds decide where a chain ends."""
     options = Scan(first, later, lambda snapshot, value, frame: True, claims_sp=True)
-    for module in (over_traces, scan_walk):
-        monkeypatch.setattr(module, "MAX_FRAMES", frames)
+    monkeypatch.setattr(scan_walk, "MAX_FRAMES", frames)
     run = run_program(PROGRAMS["recursion"], ARCHES["arm64"])
     unwinder = by_scan(options, name="scan", summary="")
     over = unwinder.unwind_trace(run.trace)

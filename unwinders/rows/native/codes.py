@@ -19,7 +19,7 @@ class Rows(NamedTuple):
 
     ``same`` are the registers that keep their value, ``uses`` those of this frame that decide what the row gives: the
     one by their places in a frame, the other as the bits of `testbed.trace.Trace.changed`. ``zero`` is the register
-    whose zero marks the outermost frame, or -1. ``is_slow``: only `unwinders.rows.apply` applies it. ``may_stay``: the
+    whose zero marks the outermost frame, or -1. ``is_slow``: only `unwinders.rows.walk` applies it. ``may_stay``: the
     return address is in no memory, so that the frame may be empty. ``is_signed``: the return address is.
     """
 

@@ -192,7 +192,7 @@ def _lookup(images: tuple[LoadedImage, ...]) -> Lookup:
 
 
 def _is_slow(row: UnwindRow, return_address: Rule | None, arch: Arch) -> bool:
-    """True of a row that only `unwinders.rows.apply` applies: with an expression, or of a signal's frame.
+    """True of a row that only `unwinders.rows.walk` applies: with an expression, or of a signal's frame.
 
     Or with what no format says, but a row could: a CFA that counts from itself, a rule that counts from the pc.
     """

@@ -1,6 +1,6 @@
 """The rules of row techniques: what a rule says of a frame, and what holds between a frame and its caller.
 
-Whoever applies rows uses these: `unwinders.rows.apply` and `unwinders.rows.walk` for one snapshot, as Python, and
+Whoever applies rows uses these: `unwinders.rows.walk` and `unwinders.rows.walk` for one snapshot, as Python, and
 `unwind_one` for every step of a trace, compiled. Registers are places: SP and the frame pointers come first.
 
 numba, and numpy too, turn an expression of uint64 and int64 into float64: machine words are uint64 here, indices int64.
@@ -112,7 +112,7 @@ def low_bytes(value: Any, size: Any) -> Any:
     return value if size >= 8 else value & ((u64(1) << u64(8 * size)) - u64(1))
 
 
-# One row applied to one frame of a trace: `unwinders.rows.apply` and `unwinders.rows.walk.unwind_one` without errors,
+# One row applied to one frame of a trace: `unwinders.rows.walk` and `unwinders.rows.walk.unwind_one` without errors,
 # and without what is too rare for compiled code, which is left to them (SPECIFICATION).
 
 
