@@ -51,8 +51,7 @@ from testbed.image.separate_debug import NOWHERE, looked_in
 from testbed.micro.batches import BATCH, Batch, one_trace
 from testbed.micro.calling import Caller
 from testbed.micro.code import PieceCode
-from testbed.micro.exploration import TakenPath
-from testbed.micro.exploring import Explorer
+from testbed.micro.exploring import Explorer, TakenPath
 from testbed.micro.function_parts import parts_of_file
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import make_callable

@@ -25,7 +25,7 @@ from testbed.contract.assumption import TableRow
 from testbed.contract.unwinder import HeldTo, Unwinder
 from testbed.image import LoadedImage, describe, read_image
 from testbed.micro.batches import BATCH, Batch, one_trace
-from testbed.micro.exploration import TakenPath
+from testbed.micro.exploring import TakenPath
 from testbed.micro.plans import PLANS
 from testbed.naming.beside import folded_names
 from testbed.trace import Snapshot, Trace

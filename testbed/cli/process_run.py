@@ -251,7 +251,7 @@ def _judged_in_pieces(
     long: LongProcess, own: ProcessOptions, named: Sequence[Unwinder], jobs: int
 ) -> tuple[CountedProcess, list[UnwinderShare]]:
     """A long process, judged without holding it."""
-    from testbed.profiling.in_pieces import judge_in_pieces
+    from testbed.profiling.judge import judge_in_pieces
 
     applicable = _asked(long.run, named)
     with (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from testbed.conventions import platform
 from testbed.machine.start import MappedPages
 from testbed.micro.calling import Over
-from testbed.micro.exploration import TakenPath
+from testbed.micro.exploring import TakenPath
 from testbed.micro.feasible import behind_answers
 from testbed.micro.functions import CodePiece
 from testbed.micro.layout import CallableImage

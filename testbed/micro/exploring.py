@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,12 +21,57 @@ from testbed.machine.native.detours import ANSWER_0, HALT
 from testbed.micro.calling import Caller, CallPath, CallTape, Over
 from testbed.micro.code import PieceCode, piece_code
 from testbed.micro.code_scan import has_blocks
-from testbed.micro.exploration import Exploration, TakenPath
 from testbed.micro.feasible import feasible_part, natural_part, return_to_answer, until, without_doubtful
 from testbed.micro.function_parts import PartsFinder, with_parts
 from testbed.micro.functions import CodePiece
 from testbed.micro.plans import FOR_WAYS, OF_ANOTHER_SIZE, ArgumentPlan
 from testbed.trace import Writes
+
+
+@dataclass(frozen=True, eq=False)
+class TakenPath:
+    """The tape of a path that counts; ``forced``: it did not go by itself, or its callees were answered.
+
+    ``strays`` are the steps at which it was sent to code of ``piece`` that no branch leads to.
+    ``turned`` are those at which a branch was made to go the other way.
+    """
+
+    tape: CallTape = field(repr=False)
+    forced: bool
+    piece: CodePiece
+    strays: tuple[int, ...] = ()
+    turned: tuple[int, ...] = ()
+
+
+@dataclass(eq=False)
+class Exploration:
+    """Coverage of one piece by its paths: instructions by link-time address. ``dropped``: paths that no run takes.
+    ``whole`` is its code with that of the parts that it jumps to.
+
+    ``thorough``: what is not executed is not tried at all, so more is done for it: where a path was gone with its
+    callees only it is gone alone too, switches are entered from paths that went astray, large functions have more runs.
+    ``wanted`` are sides of branches, (branch, where to), that no path took yet and some path is to take.
+    """
+
+    piece: CodePiece
+    code: PieceCode
+    whole: PieceCode
+    thorough: bool = False
+    natural: set[int] = field(default_factory=set)
+    forced: set[int] = field(default_factory=set)
+    wanted: set[tuple[int, int]] = field(default_factory=set)
+    alone: set[int] = field(default_factory=set)  # executed on some path on which callees were answered
+    lacked: set[int] = field(default_factory=set)  # passed over, since the machine lacks them
+    dropped: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    returned: int = 0
+    to_answers: set[int] = field(default_factory=set)  # `return_to_answer`, if every natural path ended so
+
+    @property
+    def missing(self) -> int:
+        """How many instructions were not executed, and wanted sides not taken."""
+        return sum(pc not in self.natural and pc not in self.forced for pc in self.whole.sizes) + len(self.wanted)
+
 
 # Instructions of Thumb's IT blocks whose condition was false, as steps of a path.
 #

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.image import Image, read_image
-from testbed.image.debug.dwarf_numbers import Attribute
 from testbed.image.debug.entries import read_units
+from testbed.image.debug.forms import Attribute
 from testbed.image.file_bytes import file_content
 from testbed.sweep.model import AskedEntry, DoubtfulEntry, EntryAnswer, Sample, SweptContent
 from testbed.sweep.native import entries, room

@@ -22,6 +22,7 @@ from testbed.contract.assumption import CLAUSES
 from testbed.runs.run import Run, judge_all
 from testbed.words.outcome import Outcome
 from tests import corpus, kept_names
+from tests.corpus import installed, tools_of
 from tests.golden import (
     OURS,
     UPDATE,
@@ -35,7 +36,6 @@ from tests.golden import (
     write_program,
     write_tools,
 )
-from tests.installed import installed, tools_of
 from unwinders import UNWINDERS
 
 pytestmark = pytest.mark.whole

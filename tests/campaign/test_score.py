@@ -43,8 +43,8 @@ from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 from tests.campaign.scored import LEAF, card_of, counts
 from tests.cli.command import Said, Testbed, tells
+from tests.corpus import installed
 from tests.house.sources import ROOT
-from tests.installed import installed
 from tests.report.terminal import shown
 from unwinders import UNWINDERS
 

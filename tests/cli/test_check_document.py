@@ -20,8 +20,8 @@ from testbed.cli import check as module
 from testbed.report.check_report import FORMATS
 from testbed.store import KEY_LENGTH, KEY_PATTERN
 from tests.cli.command import Testbed, tells
+from tests.corpus import script
 from tests.golden.whole import golden
-from tests.installed import script
 from tests.report.checked import CLEAN
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import pytest
 
 from testbed.runs.run import Run
 from tests import corpus
-from tests.installed import tool
+from tests.corpus import tool
 
 ISAS = {
     "x86_64": ("x86_64", "clang-asm"),

@@ -29,7 +29,7 @@ from testbed.words.errors import ToolchainMissing
 from testbed.words.printable import printable, printable_lines
 from tests import corpus
 from tests.cli.command import HEAD, NEVER_ENDS, Testbed, tells
-from tests.installed import referees_unwinder, script
+from tests.corpus import referees_unwinder, script
 
 BUILT = "a program file"
 SOURCE = PROGRAMS["leaf_call"].sources["arm64"].path

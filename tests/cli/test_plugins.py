@@ -18,7 +18,7 @@ from testbed.cli.plugins import MOST_HANGS, brought, guarded
 from testbed.referee import REFEREES
 from testbed.words.errors import BrokenAnswer, ToolCrashed, ToolHung, UnwindError, UsageError
 from tests.cli.command import Step, Testbed, session, tells
-from tests.installed import referees_unwinder
+from tests.corpus import referees_unwinder
 from unwinders import UNWINDERS
 
 MODULE = """

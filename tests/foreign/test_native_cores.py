@@ -19,9 +19,8 @@ from testbed.naming.symbolize import symbolize
 from testbed.remote.snapshot_target import answer, layout
 from testbed.trace import Memory, Snapshot
 from testbed.words.errors import SnapshotFileError
-from tests.corpus import ran
+from tests.corpus import ran, tool
 from tests.foreign.small import HERE, WRITERS, back, small
-from tests.installed import tool
 from unwinders import UNWINDERS
 
 SOURCE = """

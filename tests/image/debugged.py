@@ -13,7 +13,7 @@ from testbed.image import Image, read_image
 from testbed.program.model import Language
 from testbed.program.start import START
 from testbed.words.files import WorkFolder
-from tests.installed import tool
+from tests.corpus import tool
 
 # binutils by architecture: the program, and the Debian package that brings it.
 MACHINES = {

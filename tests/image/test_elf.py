@@ -12,7 +12,7 @@ from testbed.image.elf import _indexed, attributes_say, instruction_sets
 from testbed.words.budget import Account
 from testbed.words.errors import BudgetExceeded, ImageError
 from tests import corpus
-from tests.installed import tool
+from tests.corpus import tool
 
 TARGETS = [("x86_64", "clang-O2"), ("arm64", "clang-O0"), ("arm32", "clang-O2"), ("arm32", "clang-thumb-O2")]
 

@@ -12,6 +12,7 @@ from testbed.image import LoadedImage, describe, read_image
 from testbed.trace import Snapshot
 from testbed.words.errors import ImageError
 from tests import corpus
+from tests.corpus import tool
 from tests.image.macho_files import (
     BASE,
     CHAINED,
@@ -28,7 +29,6 @@ from tests.image.macho_files import (
     refusal,
     universal,
 )
-from tests.installed import tool
 
 TARGETS = [("x86_64", "macho-O2-nofp"), ("x86_64", "macho-O0"), ("arm64", "macho-O2"), ("arm64", "macho-O2-dwarf")]
 DEFINED, EXTERNAL, STAB = 0x0E, 0x01, 0x2E  # the last is N_BNSYM: its low bits look like a section's symbol

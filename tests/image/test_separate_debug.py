@@ -17,7 +17,7 @@ from testbed.image.debug import debug_info
 from testbed.image.debug.lines import Line
 from testbed.image.separate_debug import DebugDirs
 from testbed.words.errors import ImageError
-from tests.installed import tool
+from tests.corpus import tool
 from unwinders import UNWINDERS
 
 SOURCE = """

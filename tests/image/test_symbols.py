@@ -12,9 +12,9 @@ import pytest
 from testbed.image import Symbol, demangling, read_image
 from testbed.image.demangling import FEW_REFERENCES, SHORT, brief, demangled, whole_function
 from testbed.image.symbols import symbol_for
+from tests.corpus import tool
 from tests.image.debugged import built, compile_by_gcc
 from tests.image.hand_made import BASE, SIZE, image_of
-from tests.installed import tool
 
 
 def function(name: str, at: int, size: int, **kind: bool) -> Symbol:

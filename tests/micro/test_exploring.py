@@ -10,8 +10,7 @@ from testbed.cli.table_readers import READERS
 from testbed.micro import exploring
 from testbed.micro.batches import one_trace
 from testbed.micro.calling import Caller, Over
-from testbed.micro.exploration import Exploration, TakenPath
-from testbed.micro.exploring import Explorer
+from testbed.micro.exploring import Exploration, Explorer, TakenPath
 from testbed.micro.functions import pieces_of
 from testbed.micro.layout import make_callable
 from testbed.micro.plans import PLANS

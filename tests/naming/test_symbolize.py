@@ -20,9 +20,9 @@ from testbed.naming import symbolize as symbolizing
 from testbed.naming.symbolize import Origin, name_of, names_at, symbolize, with_names, with_places
 from testbed.words.errors import DebugInfoError, UsageError
 from tests import corpus
+from tests.corpus import tool
 from tests.image.debugged import built
 from tests.image.hand_made import BASE, function, image_of, told
-from tests.installed import tool
 from unwinders import UNWINDERS
 
 F, G = Symbol("f", BASE, 0x10, True), Symbol("g", BASE + 0x10, 0x10, True)

@@ -30,8 +30,7 @@ from unittest.mock import patch
 from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
-from testbed.profiling.in_pieces import judge_in_pieces
-from testbed.profiling.judge import judge_process, watch_process
+from testbed.profiling.judge import judge_in_pieces, judge_process, watch_process
 from testbed.profiling.result import CountedProcess, WatchedProcess
 from testbed.report.phrases import share
 from testbed.sweep.debian import Apt

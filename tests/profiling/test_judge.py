@@ -16,8 +16,7 @@ from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import name_of
 from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
-from testbed.profiling.in_pieces import judge_in_pieces
-from testbed.profiling.judge import judge_process, sampled_steps, watch_process
+from testbed.profiling.judge import judge_in_pieces, judge_process, sampled_steps, watch_process
 from testbed.profiling.places import joined_places
 from testbed.profiling.result import UnwinderShare, WatchedProcess, WrongPlace, WrongReason, reaches_own_code
 from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
@@ -35,7 +34,7 @@ from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
 from testbed.verdicts.accord import Accord
 from testbed.verdicts.trace import verdict_at
-from tests.installed import tool
+from tests.corpus import tool
 from tests.process.builds import built, ran
 from tests.witness.witnessed import agreed
 from unwinders import UNWINDERS

@@ -27,7 +27,7 @@ from testbed.trace import Memory, Snapshot
 from testbed.words.child import Child
 from testbed.words.errors import BrokenAnswer, ForeignStop, ToolCrashed, ToolHung, UnwindError, UsageError
 from testbed.words.outcome import Outcome
-from tests.installed import script, tool
+from tests.corpus import script, tool
 from unwinders import UNWINDERS
 
 SCRIPT = str(Path(__file__).with_name("hostile.py"))

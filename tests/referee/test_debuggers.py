@@ -26,8 +26,8 @@ from testbed.trace import Snapshot
 from testbed.words.errors import NoProgress, NoUnwindInfo, ToolCrashed, ToolHung, UnreadableMemory, UnwindError
 from testbed.words.outcome import Outcome
 from tests.corpus import ran as run_of
-from tests.installed import referees_unwinder as installed
-from tests.installed import script
+from tests.corpus import referees_unwinder as installed
+from tests.corpus import script
 from unwinders import UNWINDERS
 
 CELLS = (

@@ -25,6 +25,7 @@ from testbed.referee.symbolic.unwinder import Texts, caller, evaluated, read_rec
 from testbed.runs.run import Run, judge, judge_all
 from testbed.trace import Memory
 from testbed.words.errors import MalformedTable, ToolCrashed, ToolHung, UnknownRegister
+from tests.corpus import script, tools_of
 from tests.golden import (
     OURS,
     UPDATE_REFEREES,
@@ -36,7 +37,6 @@ from tests.golden import (
     write_tools,
 )
 from tests.golden import REFEREES as GOLDEN
-from tests.installed import script, tools_of
 from tests.unwinders.said import lacking, says_less
 
 

@@ -26,7 +26,7 @@ from testbed.runs.run import judge_all, run_program
 from testbed.trace import Snapshot
 from testbed.words.errors import BuildError
 from testbed.words.outcome import Outcome
-from tests.installed import referees_unwinder
+from tests.corpus import referees_unwinder
 from unwinders import UNWINDERS
 
 LIBRARIES = ("libdw", "libunwind", "llvm_libunwind")

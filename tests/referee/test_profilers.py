@@ -19,7 +19,7 @@ from testbed.runs.run import Run, judge_all
 from testbed.trace import Snapshot
 from testbed.words.errors import ToolchainMissing, ToolCrashed, UnknownRegister
 from testbed.words.outcome import Outcome
-from tests.installed import script
+from tests.corpus import script
 from unwinders import UNWINDERS
 
 LIBGCC_SAYS, GLIBC_SAYS, LLVM_SAYS = (r.unwinders[0] for r in (LIBGCC_BACKTRACE, GLIBC_BACKTRACE, LLVM_BACKTRACE))

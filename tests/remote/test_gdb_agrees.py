@@ -22,8 +22,8 @@ from testbed.remote.snapshot_target import answer, description, layout
 from testbed.runs.by_name import run_file
 from testbed.runs.run import Run, judge_all
 from testbed.words.outcome import Outcome
+from tests.corpus import referees_unwinder, tool
 from tests.image.debugged import DWARF_4, addr2line, built, built_by_gcc
-from tests.installed import referees_unwinder, tool
 
 pytestmark = pytest.mark.skipif(
     platform.system() != "Linux" or platform.machine() != "x86_64", reason="gdb runs the program: Linux on x86_64"

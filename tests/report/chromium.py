@@ -14,7 +14,7 @@ import testbed
 from testbed.campaign.cells import Cell, cell_of
 from testbed.report.answers import Answers, answers_of
 from testbed.runs.run import Run
-from tests.installed import tool
+from tests.corpus import tool
 from unwinders import UNWINDERS
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")

@@ -34,8 +34,7 @@ from testbed.truth.transitions import is_targets
 from testbed.truth.watched import NO_FUNCTION
 from testbed.words.traits import Trait
 from tests.checks.watched_tables import linted
-from tests.corpus import UNITS
-from tests.installed import installed
+from tests.corpus import UNITS, installed
 from tests.machine.snippets import image_of
 from tests.truth.watched import agree, labels_where
 from unwinders import UNWINDERS

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image, Section, Segment, Symbol
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import ARM32, START, image, u
+from tests.unwinders.frames import ARM32, START, image, read_alike, u
 from unwinders.formats.ehabi_rows import exidx_index
 
 INDEX, TABLE, STACK = 0x3000, 0x4000, 0x8000

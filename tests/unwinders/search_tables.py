@@ -2,8 +2,7 @@
 
 from testbed.image import Image, LoadedImage
 from testbed.trace import Snapshot
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import START, X86_64, block, cie, entry, image, snapshot, u, words
+from tests.unwinders.frames import START, X86_64, block, cie, entry, image, read_alike, snapshot, u, words
 from unwinders.formats.eh_frame_hdr import search_table
 
 HEADER, FRAME, STACK = 0x3000, 0x4000, 0x8000

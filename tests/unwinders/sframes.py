@@ -12,8 +12,7 @@ from testbed.arch import Arch
 from testbed.contract.rows import UnwindRow
 from testbed.image import Image
 from testbed.words.errors import MalformedTable
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import SIZE, START, X86_64, image, told, u
+from tests.unwinders.frames import SIZE, START, X86_64, image, read_alike, told, u
 from unwinders.formats.sframe import sframe_index
 
 ADDRESS = 0x4000  # of the section

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.installed import tool
+from tests.corpus import tool
 
 _STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror")
 

@@ -13,9 +13,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from testbed.image.debug.cursor import Cursor, cursor, has
-from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag, UnitType
-from testbed.image.debug.forms import AttributeValue, address_at, offset_text, read_form, string_at
+from testbed.image.debug.forms import (
+    Attribute,
+    AttributeValue,
+    Cursor,
+    Form,
+    Tag,
+    UnitType,
+    address_at,
+    cursor,
+    has,
+    offset_text,
+    read_form,
+    string_at,
+)
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError
 from testbed.words.printable import printable

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from testbed.image.debug.cursor import Cursor, account_of, cursor
-from testbed.image.debug.dwarf_numbers import Attribute, Form, Tag
 from testbed.image.debug.entries import CompilationUnit, DebugEntry
-from testbed.image.debug.forms import AttributeValue
+from testbed.image.debug.forms import Attribute, AttributeValue, Cursor, Form, Tag, account_of, cursor
 from testbed.image.debug.lines import Line
 from testbed.image.model import Image
 from testbed.words.errors import DebugInfoError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from testbed.image.debug.cursor import account_of, has
+from testbed.image.debug.forms import account_of, has
 from testbed.image.model import Image, once_per_image
 from testbed.words.errors import BudgetExceeded, DebugInfoError
 
@@ -176,7 +176,7 @@ class DebugInfo:
 
     @cached_property
     def _without_ranges(self) -> list[UnitCode]:
-        from testbed.image.debug.dwarf_numbers import Tag
+        from testbed.image.debug.forms import Tag
 
         whole = (unit for unit in self.units if unit.top is None or unit.top.tag != Tag.PARTIAL_UNIT)
         read = (self._code(unit) for unit in whole if not self._ranges[unit])
@@ -266,8 +266,8 @@ def says_conventions(image: Image) -> bool:
 
     Asked before any entry is read, which takes seconds for a large file.
     """
-    from testbed.image.debug.dwarf_numbers import Attribute, Tag
     from testbed.image.debug.entries import declares
+    from testbed.image.debug.forms import Attribute, Tag
 
     places = (image.sections.get(name) for name in (".debug_str", ".debug_info", ".debug_line_str"))
     of_ocaml = any(section is not None and b"ocamlopt" in section.data for section in places)

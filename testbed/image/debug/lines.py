@@ -14,10 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from testbed.image.debug.cursor import Cursor, cursor
-from testbed.image.debug.dwarf_numbers import Attribute
 from testbed.image.debug.entries import CompilationUnit
-from testbed.image.debug.forms import AttributeValue, read_form
+from testbed.image.debug.forms import Attribute, AttributeValue, Cursor, cursor, read_form
 from testbed.words.printable import printable
 
 MAX_FILES = 1 << 16

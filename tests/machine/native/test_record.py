@@ -30,8 +30,7 @@ from testbed.trace import Exited, Trace
 from testbed.trace.trace import CHUNK, ROWS, Chunk, usual_chunk
 from testbed.words.budget import LEAST
 from testbed.words.errors import EmulationError
-from tests.corpus import UNITS
-from tests.installed import installed
+from tests.corpus import UNITS, installed
 from tests.machine.loops import LOOPS
 from tests.machine.snippets import CASES, IT_STORES, NOP, STORES, arch_of, image_of
 

@@ -31,7 +31,7 @@ from testbed.trace import Snapshot
 from testbed.words.errors import ImageError, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from testbed.words.table_formats import TABLE_FORMATS
-from tests.installed import tool
+from tests.corpus import tool
 from tests.referee.process.echo import echo
 
 EHABI = TABLE_FORMATS["ehabi"].sections

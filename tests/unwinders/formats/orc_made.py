@@ -8,8 +8,7 @@ import pytest
 from testbed.contract.rows import UnwindRow
 from testbed.contract.unwinder import Frame, FrameKind
 from testbed.image import Image
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import START, X86_64, image, snapshot, told, u
+from tests.unwinders.frames import START, X86_64, image, read_alike, snapshot, told, u
 from unwinders.formats.orc import OrcLayout, OrcRegister, orc_index
 from unwinders.rows.walk import apply
 

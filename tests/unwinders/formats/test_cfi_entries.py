@@ -6,8 +6,7 @@ from dataclasses import fields
 import pytest
 
 from testbed.words.errors import MalformedTable
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import ARM32, SIZE, START, X86_64, block, cie, entry, fde, image, u, uleb
+from tests.unwinders.frames import ARM32, SIZE, START, X86_64, block, cie, entry, fde, image, read_alike, u, uleb
 from unwinders.formats.cfi import UnplacedFde, cfi_index, fde_ranges
 from unwinders.formats.cfi_entries import Cie, Fde, cie_at, fde_at
 from unwinders.formats.reader import Reader

@@ -20,7 +20,6 @@ from testbed.contract.rows import (
     ValOffset,
 )
 from testbed.words.errors import MalformedTable
-from tests.unwinders.beside import read_alike
 from tests.unwinders.frames import (
     ARM32,
     ARM64,
@@ -33,6 +32,7 @@ from tests.unwinders.frames import (
     image,
     instructions_at,
     rbp,
+    read_alike,
     rows,
     rsp,
     sleb,

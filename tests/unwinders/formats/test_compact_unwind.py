@@ -21,8 +21,7 @@ from testbed.image.file_bytes import FileBytes
 from testbed.image.macho import function_starts
 from testbed.words.errors import MalformedTable
 from tests import corpus
-from tests.installed import tool
-from tests.unwinders.beside import read_alike
+from tests.corpus import tool
 from tests.unwinders.compact import (
     BASE,
     CODE,
@@ -35,7 +34,7 @@ from tests.unwinders.compact import (
     regular,
     section,
 )
-from tests.unwinders.frames import ARM32, ARM64, START, X86_64, block, cie, entry, u
+from tests.unwinders.frames import ARM32, ARM64, START, X86_64, block, cie, entry, read_alike, u
 from unwinders.formats.compact_unwind import Encoded, compact_table, permutation
 
 # What compact tables lead to: a row by its pc, the DWARF frame behind an encoding.

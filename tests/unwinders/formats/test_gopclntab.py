@@ -9,8 +9,7 @@ from testbed.contract.rows import Offset, RegisterPlus, Rule, SameValue, Undefin
 from testbed.image import Image, Section
 from testbed.image.go_functions import go_symbols
 from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
-from tests.unwinders.beside import read_alike
-from tests.unwinders.frames import ARM64, START, X86_64, told, u
+from tests.unwinders.frames import ARM64, START, X86_64, read_alike, told, u
 from tests.unwinders.go_tables import ASM, EVERY, MAGIC, SIZE, SP_WRITE, TOP, Go, made, section
 from unwinders.formats.gopclntab import gopclntab_index
 

@@ -7,8 +7,7 @@ from testbed.contract.rows import Operation
 from testbed.rereading import NoRow, reread
 from testbed.trace import Memory
 from testbed.words.errors import UnwindError
-from tests.unwinders.beside import evaluated
-from tests.unwinders.frames import START, X86_64, block, cie, fde, image, u
+from tests.unwinders.frames import START, X86_64, block, cie, evaluated, fde, image, u
 from unwinders.formats.dwarf_expr import parse_expression
 from unwinders.formats.reader import Reader
 from unwinders.rows.expression import evaluate

@@ -24,9 +24,20 @@ from testbed.words.errors import MalformedTable, NoUnwindInfo, UnsupportedRule
 from tests import corpus
 from tests.hostile.damage import damaged_bytes
 from tests.unwinders import compact, ehabi_index, go_tables, search_tables, sframes
-from tests.unwinders.beside import TECHNIQUES, differences, evaluated
 from tests.unwinders.formats import orc_made
-from tests.unwinders.frames import START, X86_64, block, cie, fde, image, snapshot, uleb
+from tests.unwinders.frames import (
+    START,
+    TECHNIQUES,
+    X86_64,
+    block,
+    cie,
+    differences,
+    evaluated,
+    fde,
+    image,
+    snapshot,
+    uleb,
+)
 from tests.unwinders.said import said
 from unwinders import UNWINDERS
 from unwinders.formats.orc import OrcLayout

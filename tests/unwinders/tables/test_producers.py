@@ -18,8 +18,8 @@ from testbed.image import Image, read_image
 from testbed.program.model import Program, Source
 from testbed.program.start import START
 from testbed.runs.run import judge_all, run_built
-from tests.installed import tool
-from tests.unwinders.beside import read_alike
+from tests.corpus import tool
+from tests.unwinders.frames import read_alike
 from unwinders.formats.orc import ENTRIES
 from unwinders.tables.orc import ORC
 from unwinders.tables.sframe import SFRAME
