@@ -3,9 +3,10 @@
 An activation's own steps are those at which it is the innermost one. They are cut into *segments* at transfers
 that find SP and FP back at their entry values: each function that takes over, and each turn of a frameless loop, starts
 anew. So does what follows when one frame was left and another entered without a visible transfer between.
-In a segment the *settled* pair (SP, FP) is the one that most of its steps have, among those that changed FP;
-if none did, among those that changed SP; if none did, the entry pair. FP is the register that the instruction
-set in force chains its frames with.
+In a segment the *settled* pair (SP, FP) is the one that most of its steps have, among those at which FP is framed;
+if it never is, of the SPs alone, among those that changed SP; if none did, the entry pair. FP is the register that
+the instruction set in force chains its frames with. It is *framed* from where it is set to where it is set again, if it
+points into the activation's own frame, SP up to the CFA, at a step in between: otherwise it is a register like others.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class SiteFacts:
 
     @property
     def frameless(self) -> Bools:
-        """FP keeps its entry value in all of the segment."""
+        """FP is framed nowhere in the segment."""
         return self._frames[2]
 
     def _by_isa(self, steps: slice | Ints) -> Words:
@@ -80,17 +81,30 @@ class SiteFacts:
     def _frames(self) -> tuple[Bools, Bools, Bools]:
         order = np.argsort(self.node, kind="stable")  # by activation, then time
         order = order[self.told[self.node[order]]]
-        sp = self.trace.sp
-        moved, lowered = self.moved[order], (sp != sp[self.activations.opened][self.node])[order]
-        segment = _segments(self.node[order], order, self.transfer[order], moved | lowered)
+        sp = self.trace.sp[order]
+        framed, lowered = self._framed(order), sp != self.trace.sp[self.activations.opened][self.node[order]]
+        segment = _segments(self.node[order], order, self.transfer[order], framed | lowered)
         starts = np.flatnonzero(np.diff(segment, prepend=-1))
-        kind = np.where(moved, 2, lowered).astype(np.int8)
-        first, last = _extent(_settled(segment, sp[order], self.frame_pointer[order], kind), segment, starts)
+        kind = np.where(framed, 2, lowered).astype(np.int8)
+        pointer = np.where(framed, self.frame_pointer[order], np.uint64(0))
+        first, last = _extent(_settled(segment, sp, pointer, kind), segment, starts)
         place = np.arange(len(order))
-        still = np.logical_and.reduceat(~moved, starts)[segment] if len(order) else moved
+        still = ~np.logical_or.reduceat(framed, starts)[segment] if len(order) else framed
         by_step = np.zeros((3, len(self.node)), np.bool_)
         by_step[:, order] = place < first[segment], place > last[segment], still
         return by_step[0], by_step[1], by_step[2]
+
+    def _framed(self, order: Ints) -> Bools:
+        """Is FP framed, of each step in the order by activation, then time?"""
+        node, sp, pointer = self.node[order], self.trace.sp[order], self.frame_pointer[order]
+        cfa, entry = self.activations.cfa[node], self.trace.sp[self.activations.opened][node]
+        within = (sp <= pointer) & (pointer < np.where(cfa, cfa, entry + np.uint64(self.trace.arch.word)))
+        set_here = (np.diff(node, prepend=-1) != 0) | (np.diff(pointer, prepend=pointer[:1]) != 0)
+        starts = np.flatnonzero(set_here)
+        if not len(starts):
+            return within
+        held: Bools = (np.logical_or.reduceat(within, starts) & self.moved[order][starts])[np.cumsum(set_here) - 1]
+        return held
 
 
 def _segments(node: NDArray[np.int32], order: Ints, transfer: Bools, away: Bools) -> Ints:

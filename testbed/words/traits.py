@@ -62,7 +62,7 @@ class Trait(Enum):
 
     PROLOGUE = "the interrupted activation has not yet reached its settled (SP, FP)"
     EPILOGUE = "the interrupted activation has already left its settled (SP, FP)"
-    FRAMELESS = "the interrupted activation has not changed FP, nor will it before it returns or tail-calls"
+    FRAMELESS = "the interrupted activation has no frame pointer: FP never points into its frame"
     FIRST = "the interrupted activation is at its first instruction"
     LINKED = "FP leads to the record of this activation, which has its return address"
     UNLINKED = "FP does not lead to the record of this activation: it is not linked yet, no longer, or never"

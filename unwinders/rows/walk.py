@@ -291,7 +291,7 @@ def check_progress(row: UnwindRow, frame: Frame, cfa: int | None, caller: Frame,
     if how == GOES_BACK:
         rules = coded.cfa.code, coded.address.code
         if i > 0 or not may_go_back(*rules, state_of(frame, arch, cfa), there[0], len(names), arch.word_mask):
-            raise NoProgress(f"{names[i]} goes back from {here[i]:#x} to {there[i]:#x}")
+            raise NoProgress(f"{names[i]} would go back from {here[i]:#x} to {there[i]:#x}")
 
 
 def is_in_memory(rule: Rule | None) -> bool:

@@ -24,11 +24,11 @@ bare_body:        // FRAMELESS UNLINKED LINK_LIVE
     pop {r4, lr}
 bare_return:      // EPILOGUE FRAMELESS UNLINKED LINK_LIVE UNKEPT
     bx lr
-fn reuser         // PROLOGUE FIRST UNLINKED LINK_LIVE UNKEPT
+fn reuser         // PROLOGUE FRAMELESS FIRST UNLINKED LINK_LIVE UNKEPT
     push {r11, lr}
-reuser_pushed:    // PROLOGUE UNLINKED LINK_LIVE
+reuser_pushed:    // FRAMELESS FRAMELESS UNLINKED LINK_LIVE
     mov r11, #7
-reuser_body:      // UNLINKED FP_REUSED LINK_LIVE
+reuser_body:      // FRAMELESS FRAMELESS UNLINKED FP_REUSED LINK_LIVE
     bl leaf
     nop
     pop {r11, pc}

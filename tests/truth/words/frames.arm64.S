@@ -24,11 +24,11 @@ bare_body:        // FRAMELESS UNLINKED LINK_LIVE
     ldr x30, [sp], #16
 bare_return:      // EPILOGUE FRAMELESS UNLINKED LINK_LIVE UNKEPT
     ret
-fn reuser         // PROLOGUE FIRST UNLINKED LINK_LIVE UNKEPT
+fn reuser         // PROLOGUE FRAMELESS FIRST UNLINKED LINK_LIVE UNKEPT
     stp x29, x30, [sp, #-16]!
-reuser_pushed:    // PROLOGUE UNLINKED LINK_LIVE
+reuser_pushed:    // FRAMELESS FRAMELESS UNLINKED LINK_LIVE
     mov x29, #7
-reuser_body:      // UNLINKED FP_REUSED LINK_LIVE
+reuser_body:      // FRAMELESS FRAMELESS UNLINKED FP_REUSED LINK_LIVE
     bl leaf
     nop
     ldp x29, x30, [sp], #16

@@ -24,11 +24,11 @@ bare_body:        // FRAMELESS UNLINKED
     pop rbx
 bare_return:      // EPILOGUE FRAMELESS UNLINKED
     ret
-fn reuser         // PROLOGUE FIRST UNLINKED
+fn reuser         // PROLOGUE FRAMELESS FIRST UNLINKED
     push rbp
-reuser_pushed:    // PROLOGUE UNLINKED
+reuser_pushed:    // FRAMELESS FRAMELESS UNLINKED
     mov ebp, 7
-reuser_body:      // UNLINKED FP_REUSED
+reuser_body:      // FRAMELESS FRAMELESS UNLINKED FP_REUSED
     call leaf
     nop
     pop rbp

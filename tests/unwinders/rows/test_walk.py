@@ -194,7 +194,7 @@ ENDLESS: list[
     tuple[Mapping[int, Rules], Sequence[Word], Mapping[str, Word], Sequence[int], str | None, Sequence[int] | None]
 ] = [
     # SP may not go back
-    ({ANY: sp(-1, to(A))}, [], {}, [START], "sp goes back", None),
+    ({ANY: sp(-1, to(A))}, [], {}, [START], "sp would go back", None),
     # but where the return address lies on the stack: a function moves it up the stack, and SP with it
     *(
         (
@@ -208,11 +208,18 @@ ENDLESS: list[
         for up in (0, 3)
     ),
     # not for a return address from below it
-    ({ANY: of("kept", 0, AtRegister("sp", -1))}, [A, A], {"kept": Up(-1), "sp": Up(1)}, [START], "sp goes back", None),
+    (
+        {ANY: of("kept", 0, AtRegister("sp", -1))},
+        [A, A],
+        {"kept": Up(-1), "sp": Up(1)},
+        [START],
+        "sp would go back",
+        None,
+    ),
     # nor by a frame pointer while a register has the return address: in a prologue it is another function's yet
-    ({ANY: of("fp", 0, KEPT)}, [], {"fp": Up(-2), "kept": A}, [START], "sp goes back", None),
+    ({ANY: of("fp", 0, KEPT)}, [], {"fp": Up(-2), "kept": A}, [START], "sp would go back", None),
     # nor to what memory says: the row of a signal's trampoline, used for a frame that is none
-    ({ANY: (AtRegister("sp", 0), AtRegister("sp", 1), {})}, [0x1000, A], {}, [START], "sp goes back", None),
+    ({ANY: (AtRegister("sp", 0), AtRegister("sp", 1), {})}, [0x1000, A], {}, [START], "sp would go back", None),
     # it may where the return address is in a register: arguments are off the stack before a function returns
     ({START: sp(-2, KEPT), ANY: ROOT}, [0], {"kept": A}, [START, A], None, [0, -2]),
     ({A: sp(-2, KEPT), ANY: sp(2, to(A))}, [], {"kept": B}, [START, A, B], "there already", None),  # back and forth
@@ -227,7 +234,7 @@ ENDLESS: list[
     # where SP is unknown the frame pointer moves outwards: the interrupted frame's may stay, its caller's may not
     *(
         ({ANY: LINKS}, [Up(4), A, 0, 0, Up(4 + 2 * on), B], {"fp": Up(0)}, [START, A], why, None)
-        for on, why in ((0, "fp stays"), (-1, "fp goes back"))
+        for on, why in ((0, "fp stays"), (-1, "fp would go back"))
     ),
     ({B: ROOT, ANY: LINKS}, [Up(2), A, 0, B], {"fp": Up(0)}, [START, A, B], None, None),  # zero is no step back
     ({ANY: LINKS}, [Up(0), START], {"fp": Up(0)}, [START, START], "fp stays", None),
@@ -281,7 +288,7 @@ def test_sp_may_not_go_back_around_the_end_of_the_address_space(arch: Arch) -> N
     registers = {r.name: 0 for r in arch.registers} | {arch.pc: START, arch.sp: STACK}
     last = (arch.word_mask + 1 - arch.word, words(arch, A))
     said = walk(snapshot(arch, registers, [last], [LoadedImage(image(arch))]), always(wraps))
-    assert isinstance(said.stopped, NoProgress) and f"{arch.sp} goes back" in str(said.stopped)
+    assert isinstance(said.stopped, NoProgress) and f"{arch.sp} would go back" in str(said.stopped)
 
 
 @ALL
