@@ -25,8 +25,8 @@ from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks, save_trace
 from testbed.truth import Truth, observe
-from testbed.verdicts.counts import Counts
 from testbed.verdicts.trace import judge_trace
+from testbed.verdicts.verdict import Counts
 from unwinders import UNWINDERS
 
 PIECES = "native recorder, in pieces"

@@ -11,7 +11,7 @@ from testbed.process import ProcessRun
 from testbed.profiling.judge import judge_process, watch_process
 from testbed.profiling.result import UnwinderShare
 from testbed.report.phrases import markdown_table, share
-from testbed.verdicts.counts import SiteKind
+from testbed.verdicts.verdict import SiteKind
 from tests.truth.processes.cases import Case, answers, compiled, go, gofile, newer_go, run_of
 from unwinders import UNWINDERS
 

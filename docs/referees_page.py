@@ -12,7 +12,7 @@ from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.referee import Referee
 from testbed.report.phrases import markdown_table, share
-from testbed.verdicts.counts import NOTHING_COUNTED, Callers, Counts, SiteKind
+from testbed.verdicts.verdict import NOTHING_COUNTED, Callers, Counts, SiteKind
 from testbed.words.outcome import Outcome
 
 _HEAD = """# Real unwinders

@@ -16,9 +16,8 @@ from testbed.naming.beside import folded_names
 from testbed.program.model import Program
 from testbed.runs.run import Run, judge, run_built
 from testbed.truth.expectations import NOT_AS_DECLARED
-from testbed.verdicts.counts import OUTCOMES, Counts
-from testbed.verdicts.one import Verdict, counted
 from testbed.verdicts.trace import counts_of
+from testbed.verdicts.verdict import OUTCOMES, Counts, Verdict, counted
 from testbed.words.errors import TestbedError, UsageError
 from testbed.words.outcome import Outcome
 

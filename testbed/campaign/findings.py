@@ -18,7 +18,7 @@ from testbed.referee.versions import Tell, of_tool, unwinders_of_versions
 from testbed.runs.by_name import Programs, named_run
 from testbed.runs.frames_beside import told
 from testbed.runs.run import Run, judge, run_built
-from testbed.verdicts.one import Verdict
+from testbed.verdicts.verdict import Verdict
 from testbed.words.errors import TestbedError, ToolchainMissing, VersionMissing
 
 SEED, BUDGET = 1, 1_000_000

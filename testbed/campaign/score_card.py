@@ -28,8 +28,8 @@ from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.run import Run, judge_all
 from testbed.truth.phases import PHASES, Phase, phases
-from testbed.verdicts.counts import NOTHING_COUNTED, Counts, SiteKind
 from testbed.verdicts.trace import counts_of
+from testbed.verdicts.verdict import NOTHING_COUNTED, Counts, SiteKind
 from testbed.words.errors import TestbedError, ToolchainMissing, UsageError
 from testbed.words.outcome import Outcome
 

@@ -31,9 +31,8 @@ from testbed.naming.beside import folded_names
 from testbed.trace import Snapshot, Trace
 from testbed.truth import Truth, observe
 from testbed.verdicts.assumptions.words import because
-from testbed.verdicts.counts import Counts
-from testbed.verdicts.one import counted
 from testbed.verdicts.trace import verdicts_at
+from testbed.verdicts.verdict import Counts, counted
 from testbed.words.errors import NothingAskedFor, UsageError
 from testbed.words.files import WorkFolder
 from testbed.words.outcome import Outcome

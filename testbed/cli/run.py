@@ -25,7 +25,7 @@ from testbed.runs.run import Run, judge_all, run_built
 from testbed.trace import Exited
 from testbed.trace.trace import HELD, HELD_BY_THREADS, Chunks
 from testbed.truth import observe
-from testbed.verdicts.one import Verdict
+from testbed.verdicts.verdict import Verdict
 from testbed.words.errors import EmulationError, TestbedError, UsageError
 
 WHOLE = 2_000_000  # steps that are held at once, some 200 to 400 bytes each; a longer run is looked at in pieces

@@ -9,8 +9,7 @@ from functools import partial
 
 from testbed.process.address_space import PAGE
 from testbed.process.calls_memory import done
-from testbed.process.descriptors import MOST_DESCRIPTORS, OPEN_LIMIT
-from testbed.process.open_files import MOST_AT_ONCE
+from testbed.process.open_files import MOST_AT_ONCE, MOST_DESCRIPTORS, OPEN_LIMIT
 from testbed.process.starting import GROUP, STACK_SIZE, USER
 from testbed.process.state import KernelCall, Process, ProcessEnds
 from testbed.process.threads import MustWait, Refusal, Wait

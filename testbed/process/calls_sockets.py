@@ -12,9 +12,8 @@ from functools import partial
 from testbed.process.calls_files import pieces, ready, written
 from testbed.process.calls_paths import AT_CWD, folder_of
 from testbed.process.channels import Packet
-from testbed.process.descriptors import SentFiles
 from testbed.process.file_tree import FileNode
-from testbed.process.open_files import MOST_AT_ONCE, POLL_IN
+from testbed.process.open_files import MOST_AT_ONCE, POLL_IN, SentFiles
 from testbed.process.sockets import BUFFER, DATAGRAM, INET, INET6, PACKETS, SENDERS, STREAM, UNIX, Socket, SocketName
 from testbed.process.starting import GROUP, USER
 from testbed.process.state import KernelCall, Process

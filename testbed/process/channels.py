@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from testbed.process.descriptors import SentFiles
 from testbed.process.open_files import (
     POLL_ERROR,
     POLL_HUNG_UP,
     POLL_IN,
     POLL_OUT,
     OpenFile,
+    SentFiles,
 )
 from testbed.process.threads import Refusal
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from testbed.process.channels import Channel, Packet
-from testbed.process.descriptors import SentFiles
 from testbed.process.open_files import (
     POLL_ERROR,
     POLL_HUNG_UP,
@@ -17,6 +16,7 @@ from testbed.process.open_files import (
     POLL_OUT,
     POLL_READ_HUNG_UP,
     OpenFile,
+    SentFiles,
 )
 from testbed.process.threads import Refusal
 

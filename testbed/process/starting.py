@@ -17,10 +17,9 @@ from testbed.arch import PerArch
 from testbed.image import Image, LoadedImage
 from testbed.process.abi import ABIS, KernelAbi
 from testbed.process.address_space import EXECUTE, PAGE, READ, WRITE, AddressSpace
-from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileNode, FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading, image_of_file
-from testbed.process.open_files import InputStream, OutputStream
+from testbed.process.open_files import Descriptors, InputStream, OutputStream
 from testbed.process.recorder import ProcessRecorder
 from testbed.process.state import Kernel, Process
 from testbed.process.threads import GuestThread, Refusal

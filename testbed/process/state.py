@@ -12,10 +12,9 @@ from testbed.image import Image, LoadedImage
 from testbed.process.abi import KernelAbi
 from testbed.process.address_space import AddressSpace
 from testbed.process.channels import AllEpolls
-from testbed.process.descriptors import Descriptors
 from testbed.process.file_tree import FileTree
 from testbed.process.known_files import AS_IT_LIES, FileReading
-from testbed.process.open_files import FileLocks, OpenFile
+from testbed.process.open_files import Descriptors, FileLocks, OpenFile
 from testbed.process.recorder import ProcessRecorder, Recorded
 from testbed.process.sockets import Network
 from testbed.process.threads import FutexWaiter, GuestThread, SignalTimer

@@ -28,8 +28,8 @@ from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites
 from testbed.truth.windows.watch import WindowState, WindowTruth, survey, watch
 from testbed.truth.windows.window import Window, windows
-from testbed.verdicts.counts import ACCORDS, NOTHING_COUNTED, OUTCOMES, counted_columns
 from testbed.verdicts.trace import EXACT, LYING, STOPPED, clause_names, judge_trace, verdicts_at
+from testbed.verdicts.verdict import ACCORDS, NOTHING_COUNTED, OUTCOMES, counted_columns
 from testbed.words.budget import give_back
 
 SAMPLE = 500  # steps of a process at which an unwinder that takes one snapshot at a time is asked

@@ -24,11 +24,10 @@ from testbed.rereading import Plus, SecondRow, SecondRule, Word, reread
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
 from testbed.truth.frame_sites import FrameSites, frame_site
-from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
 from testbed.verdicts.assumptions.words import because, expected
-from testbed.verdicts.counts import ACCORDS
 from testbed.verdicts.trace import verdict_at
+from testbed.verdicts.verdict import ACCORDS, Accord
 from testbed.words.table_formats import AT_CALLS
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from testbed.process import ProcessRun
 from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, code_of_steps, own_reach
 from testbed.truth import Truth
-from testbed.verdicts.counts import Counts
+from testbed.verdicts.verdict import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,8 @@ from testbed.report.styles import frames_data, gdb, shown
 from testbed.runs.run import COLUMNS_FROM, Run, judge
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.phases import phases
-from testbed.verdicts.one import Verdict, first_answers
 from testbed.verdicts.trace import Verdicts, judge_trace
+from testbed.verdicts.verdict import Verdict, first_answers
 from testbed.words.errors import UnwindError
 
 # Backtraces of a foreign snapshot, for people and as data. Nobody watched this stack: nothing is judged.

@@ -19,8 +19,7 @@ from testbed.report.check_json import ConventionForm
 from testbed.report.phrases import BESIDE
 from testbed.runs.run import Run
 from testbed.store.codec import Fraction, Keyword, Natural, encoded, taken
-from testbed.verdicts.counts import NOTHING_COUNTED, Counts
-from testbed.verdicts.one import Verdict
+from testbed.verdicts.verdict import NOTHING_COUNTED, Counts, Verdict
 from testbed.words.outcome import Outcome
 
 CountsForm = TypedDict(

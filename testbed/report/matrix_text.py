@@ -19,7 +19,7 @@ from testbed.report.page import gradient, packed, page_text, render_page
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.report.run_text import clauses_failed, unclaimed
 from testbed.store.codec import encoded
-from testbed.verdicts.counts import NOTHING_COUNTED, Counts
+from testbed.verdicts.verdict import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
 
 # The matrix as one self-contained page: what is interesting first, then all cells. No network.

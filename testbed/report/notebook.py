@@ -26,7 +26,7 @@ from testbed.report.timeline import changes, true_stacks
 from testbed.runs.run import Run
 from testbed.trace import Snapshot
 from testbed.truth import CallStack
-from testbed.verdicts.one import Verdict
+from testbed.verdicts.verdict import Verdict
 from testbed.words.outcome import Outcome
 
 # One step and the values of a run as pieces of HTML, for notebooks: no script, colours that fit light and dark.

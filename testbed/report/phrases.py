@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from testbed.image.demangling import brief
 from testbed.naming.beside import Alignment
-from testbed.verdicts.counts import Counts
+from testbed.verdicts.verdict import Counts
 from testbed.words.outcome import Outcome
 
 if TYPE_CHECKING:

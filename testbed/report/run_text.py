@@ -17,7 +17,7 @@ from testbed.report.narrow_tables import NumberedRow, NumberedTable
 from testbed.report.phrases import BESIDE, STYLES, besides, count, share
 from testbed.report.step_lines import Judged, StepLines, differing, first_visits, mark_columns
 from testbed.runs.run import Run
-from testbed.verdicts.accord import Accord
+from testbed.verdicts.verdict import Accord
 from testbed.words.outcome import Outcome
 
 MOST_STEPS = 200  # of a longer run only instructions at which something differs are shown,

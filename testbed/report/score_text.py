@@ -17,7 +17,7 @@ from testbed.report.narrow_tables import NumberedRow, numbered_table
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, markdown_table, percent
 from testbed.truth.phases import Phase
-from testbed.verdicts.counts import NOTHING_COUNTED, Counts
+from testbed.verdicts.verdict import NOTHING_COUNTED, Counts
 from testbed.words.outcome import Outcome
 from testbed.words.traits import TRAPS
 

@@ -25,9 +25,8 @@ from rich.text import Text
 from testbed.campaign.cells import Cell
 from testbed.report.phrases import STYLES, frame_pointer, stack_pointer
 from testbed.runs.run import Run
-from testbed.verdicts.counts import ACCORDS, OUTCOMES
-from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, Verdicts
+from testbed.verdicts.verdict import ACCORDS, OUTCOMES, Verdict
 
 Judged = Sequence[tuple[Cell, Sequence[Verdict]]]
 Marks = NDArray[np.uint8]  # an index of OUTCOMES each, plus the two below

@@ -19,8 +19,8 @@ from testbed.report.step_lines import TRANSITION, UNEXPLAINED, Marks, marks_of, 
 from testbed.report.step_text import WORD_STYLES, said_line
 from testbed.report.step_view import CodeLine, StepAnswer, StepView
 from testbed.runs.run import Run
-from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, LYING
+from testbed.verdicts.verdict import Verdict
 
 Lines = list[Text]
 StepNumbers = Sequence[int]

@@ -30,7 +30,7 @@ from testbed.report.stack_drawing import StackDrawing, changed_registers, draw_s
 from testbed.report.table_text import row_cells
 from testbed.runs.frames_beside import frames_beside, told
 from testbed.runs.run import Run, judge
-from testbed.verdicts.one import Verdict
+from testbed.verdicts.verdict import Verdict
 from testbed.words.outcome import Outcome
 from testbed.words.printable import printable
 

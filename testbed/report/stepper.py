@@ -33,8 +33,8 @@ from testbed.report.table_text import LEGEND
 from testbed.runs.run import Run
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth.phases import PHASES, phases
-from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, LYING, STOPPED, counts_of, verdicts_on
+from testbed.verdicts.verdict import Verdict
 from testbed.words.outcome import Outcome
 from testbed.words.traits import Trait
 

@@ -18,9 +18,8 @@ from testbed.trace.trace import HELD, HELD_BY_THREADS, Checkpoint, Chunks
 from testbed.truth.expectations import WatchedPart, disagreements_in_pieces
 from testbed.truth.windows.watch import WindowState, WindowTruth, survey, watch
 from testbed.truth.windows.window import Held, Known, Window, windows
-from testbed.verdicts.counts import NOTHING_COUNTED, Counts
-from testbed.verdicts.one import Verdict, counted
 from testbed.verdicts.trace import Verdicts, judge_trace
+from testbed.verdicts.verdict import NOTHING_COUNTED, Counts, Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 
 KEPT = 16  # places from which a part of the run is made again

@@ -23,11 +23,10 @@ from testbed.program.model import Program
 from testbed.runs.places import located
 from testbed.trace import Exited, Snapshot, Trace
 from testbed.truth import CallStack, TrueFrame, Truth, disagreements, observe
-from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed
 from testbed.verdicts.assumptions.words import expected, place, reason
-from testbed.verdicts.one import Verdict, first_answers
 from testbed.verdicts.trace import judge_trace, verdict_at, verdicts_at
+from testbed.verdicts.verdict import Accord, Verdict, first_answers
 from testbed.words.catalogue import nearest
 from testbed.words.errors import EmulationError, ProgramError, TestbedError, UnreadableMemory, UsageError
 from testbed.words.outcome import Outcome

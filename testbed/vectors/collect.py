@@ -19,9 +19,8 @@ from testbed.truth import TrueFrame
 from testbed.truth.native.near import NEAR
 from testbed.truth.phases import PHASES, phases
 from testbed.vectors.model import SiteClass, Vector, VectorCaller, VectorFile, expected_of
-from testbed.verdicts.counts import OUTCOMES
-from testbed.verdicts.one import Verdict
 from testbed.verdicts.trace import EXACT, Verdicts, clause_names
+from testbed.verdicts.verdict import OUTCOMES, Verdict
 from testbed.words.catalogue import matches
 from testbed.words.errors import TestbedError
 from testbed.words.outcome import Outcome

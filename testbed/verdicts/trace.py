@@ -21,14 +21,25 @@ from testbed.contract.unwinder import Backtrace, Backtraces, Frame, FrameKind, H
 from testbed.native.compiled import sooner
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth
-from testbed.verdicts.accord import Accord, accord, standing
 from testbed.verdicts.assumptions import failed_at, read_along
 from testbed.verdicts.assumptions.along import NUMBERS, Failing, Sites, check_assumption, promised_of
 from testbed.verdicts.assumptions.code_rows import CodeRows
 from testbed.verdicts.assumptions.rows import read_by_rows
-from testbed.verdicts.counts import ACCORDS, OUTCOMES, Callers, Counts, counted_columns
 from testbed.verdicts.native import UNJUDGED, JudgedSteps, SaidNodes, SaidSites, TrueStacks, judge_steps
-from testbed.verdicts.one import Verdict, counted, difference, exact_verdict
+from testbed.verdicts.verdict import (
+    ACCORDS,
+    OUTCOMES,
+    Accord,
+    Callers,
+    Counts,
+    Verdict,
+    accord,
+    counted,
+    counted_columns,
+    difference,
+    exact_verdict,
+    standing,
+)
 from testbed.words.errors import ToolCrashed, ToolHung
 from testbed.words.outcome import Outcome
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from testbed.campaign.cells import Unit
 from testbed.campaign.score_card import KnownScores, KnownUnwinder, Miss, ScoreCard, ScoredUnit
 from testbed.truth.phases import PHASES
-from testbed.verdicts.counts import Counts, SiteKind
+from testbed.verdicts.verdict import Counts, SiteKind
 from testbed.words.outcome import Outcome
 
 LEAF = Unit("leaf_call", "x86_64", "keystone")

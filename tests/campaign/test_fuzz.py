@@ -18,8 +18,7 @@ from testbed.generate.program import generated_program, parse_director, shape_na
 from testbed.generate.seeds import called, named, parts_of
 from testbed.generate.shape import Shape
 from testbed.trace import Snapshot
-from testbed.verdicts.accord import Accord
-from testbed.verdicts.counts import SiteKind
+from testbed.verdicts.verdict import Accord, SiteKind
 from testbed.words.errors import DirectorError, ProgramError
 from testbed.words.outcome import Outcome
 from tests.cli.command import Testbed, tells

@@ -17,7 +17,7 @@ from testbed.runs.long import judge_long, watch_long
 from testbed.runs.run import Run, judge, judge_all
 from testbed.store.codec import NotDecoded
 from testbed.trace import Snapshot
-from testbed.verdicts.accord import Accord
+from testbed.verdicts.verdict import Accord
 from testbed.words.errors import ToolchainMissing, ToolCrashed, ToolHung, UnreadableMemory
 from testbed.words.outcome import Outcome
 from tests.corpus import ran

@@ -27,8 +27,8 @@ from testbed.report.json_data import run_data
 from testbed.report.json_forms import schema
 from testbed.runs.by_name import FileFacts, run_file
 from testbed.runs.run import Run, judge_all, run_built
-from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
+from testbed.verdicts.verdict import OUTCOMES
 from testbed.words.errors import UsageError
 from testbed.words.outcome import Outcome
 from tests import corpus

@@ -32,8 +32,8 @@ from testbed.profiling.whose_code import (
 )
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
-from testbed.verdicts.accord import Accord
 from testbed.verdicts.trace import verdict_at
+from testbed.verdicts.verdict import Accord
 from tests.corpus import tool
 from tests.process.builds import built, ran
 from tests.witness.witnessed import agreed

@@ -26,7 +26,7 @@ from testbed.report.phrases import percent, share
 from testbed.report.score_text import badge, score_data, score_html, score_markdown, score_page
 from testbed.report.stepper import pages_beside, stepper_link, write_unit_stepper
 from testbed.truth.phases import PHASES
-from testbed.verdicts.counts import Counts, SiteKind
+from testbed.verdicts.verdict import Counts, SiteKind
 from testbed.words.outcome import Outcome
 from tests.campaign.scored import card_of, counts
 from tests.golden.whole import golden

@@ -36,9 +36,8 @@ from testbed.report.step_text import print_site, step_page
 from testbed.report.step_view import step_view
 from testbed.report.table_text import LEGEND, cfa_text, rule_text, table_page
 from testbed.runs.run import Run, judge_all
-from testbed.verdicts.accord import Accord
-from testbed.verdicts.counts import OUTCOMES, SiteKind
 from testbed.verdicts.trace import EXACT
+from testbed.verdicts.verdict import OUTCOMES, Accord, SiteKind
 from testbed.words.outcome import Outcome
 from tests import corpus
 from tests.golden.whole import golden

@@ -23,7 +23,7 @@ from testbed.runs.long import LongRun, judge_long, judge_piece, watch_long
 from testbed.runs.run import judge_all, run_built
 from testbed.runs.side_by_side import WAITING, SideBySide, side_by_side
 from testbed.trace import Snapshot
-from testbed.verdicts.one import Verdict, counted
+from testbed.verdicts.verdict import Verdict, counted
 from testbed.words.errors import EmulationError, UsageError
 from testbed.words.traits import Trait
 from tests import corpus

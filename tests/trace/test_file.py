@@ -33,7 +33,7 @@ from testbed.trace.file_blocks import MAGIC, VERSION, Blocks, write_blocks
 from testbed.trace.native import PAGE
 from testbed.trace.rolling_memory import RollingMemory
 from testbed.trace.sparse import copy_used, sparse_bytes, used_pages
-from testbed.verdicts.one import counted
+from testbed.verdicts.verdict import counted
 from testbed.words.errors import EmulationError, TraceFileError
 from tests.corpus import ran
 from tests.machine.snippets import STORES, image_of

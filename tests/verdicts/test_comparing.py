@@ -15,8 +15,8 @@ from testbed.truth import Truth
 from testbed.truth.model import Activation, Activations
 from testbed.truth.sites import SiteFacts
 from testbed.verdicts import trace
-from testbed.verdicts.counts import Callers
 from testbed.verdicts.trace import verdict_at, verdicts_at
+from testbed.verdicts.verdict import Callers
 from testbed.words.errors import NoUnwindInfo, UnwindError
 from testbed.words.outcome import Outcome
 

@@ -16,11 +16,23 @@ from testbed.contract.unwinder import Backtrace, Frame, FrameKind, HeldTo, Unwin
 from testbed.conventions import platform
 from testbed.runs.run import Run, judge_all, run_program
 from testbed.truth.phases import PHASES, phases
-from testbed.verdicts.accord import Accord, accord
 from testbed.verdicts.assumptions.along import Failed, ForetoldEnd, FoundCaller
-from testbed.verdicts.counts import ACCORDS, NO_CALLERS, NOTHING_COUNTED, OUTCOMES, Callers, Counts, SiteKind
-from testbed.verdicts.one import Verdict, counted, exact_verdict, first_answers
 from testbed.verdicts.trace import Verdicts, clause_names, judge_trace
+from testbed.verdicts.verdict import (
+    ACCORDS,
+    NO_CALLERS,
+    NOTHING_COUNTED,
+    OUTCOMES,
+    Accord,
+    Callers,
+    Counts,
+    SiteKind,
+    Verdict,
+    accord,
+    counted,
+    exact_verdict,
+    first_answers,
+)
 from testbed.words.errors import NoUnwindInfo, ToolchainMissing, ToolCrashed, ToolHung, UnwindError
 from testbed.words.outcome import Outcome
 from tests.corpus import UNITS

@@ -17,9 +17,9 @@ from testbed.campaign.cells import Unit, run_unit
 from testbed.contract.assumption import FIRST
 from testbed.contract.unwinder import Unwinder
 from testbed.runs.run import Run, judge, judge_steps
-from testbed.verdicts.accord import Accord
 from testbed.verdicts.assumptions import Failed, FoundCaller, failed_at
 from testbed.verdicts.assumptions.words import reason
+from testbed.verdicts.verdict import Accord
 from tests import corpus
 from tests.golden import OURS
 from unwinders import UNWINDERS

@@ -33,8 +33,8 @@ from testbed.image import LoadedImage
 from testbed.native.compiled import native
 from testbed.runs.run import judge, judge_all
 from testbed.trace import Exited, Region, Snapshot, Trace, Writes
-from testbed.verdicts.counts import OUTCOMES
 from testbed.verdicts.trace import Verdicts
+from testbed.verdicts.verdict import OUTCOMES
 from testbed.words.errors import NoUnwindInfo
 from testbed.words.outcome import Outcome
 from tests.unwinders.frames import START, image
