@@ -16,26 +16,36 @@ class EntryAnswer(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class DoubtfulEntry:
-    """An entry of ``section`` whose rows are suspect, or of which nothing can be said, for the code ``[start, end)``.
+class AskedEntry:
+    """An entry of ``section`` for the code ``[start, end)``: what the static pass says of it, and what it doubts there.
 
-    ``at`` is the instruction whose row it is about, ``row`` where that row begins; ``cause`` is the class. ``came`` and
-    ``is_part``: see `AskedEntry`. ``at_call``: the rows are wrong at a call, too, so an exception and every backtrace
-    out of what is called goes astray; else only who unwinds from between calls does: a profiler, a debugger.
+    ``at`` is the instruction whose row it is about, ``came`` the one before on the way there, -1 where none is named;
+    ``is_part``: its first row is no function's. It can be called: `testbed.checks.second_pass`.
     """
 
     section: str
     start: int
     end: int
-    function: str
     answer: EntryAnswer
-    cause: str
     at: int
+    came: int
+    is_part: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulEntry(AskedEntry):
+    """An entry whose rows are suspect, or of which nothing can be said.
+
+    ``row`` is where the row of ``at`` begins; ``cause`` is the class. ``at_call``: the rows are wrong at a call, too,
+    so an exception and every backtrace out of what is called goes astray; else only who unwinds from between calls
+    does: a profiler, a debugger.
+    """
+
+    function: str
+    cause: str
     row: int
     words: str
-    came: int = -1
-    is_part: bool = False
-    at_call: bool = False
+    at_call: bool
 
 
 class ExecutedAnswer(Enum):
@@ -56,22 +66,6 @@ class Sample:
     seed: int
     share: float
     checksum: str
-
-
-@dataclass(frozen=True, slots=True)
-class AskedEntry:
-    """An entry to be called: what the static pass says of it, and the way to the instruction that it doubts.
-
-    ``came`` is the instruction before, -1 where it names none; ``is_part``: its first row is no function's.
-    """
-
-    section: str
-    start: int
-    end: int
-    answer: EntryAnswer
-    at: int
-    came: int
-    is_part: bool
 
 
 @dataclass(frozen=True, slots=True)

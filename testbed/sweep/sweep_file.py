@@ -97,14 +97,14 @@ def _doubts(image: Image, section: str, made: StaticPass) -> Iterator[DoubtfulEn
             section,
             start,
             int(entry[entries.END]),
-            symbol.name if symbol else "",
             _ANSWERS[int(found[room.VERDICT])],
-            cause_of(found, told),
             int(found[room.OUT_AT]),
-            int(told[0]) if told is not None else start,
-            sentence_of(image.arch, found, told),
             int(found[room.OUT_FROM]),
             is_part(made, int(i)),
+            symbol.name if symbol else "",
+            cause_of(found, told),
+            int(told[0]) if told is not None else start,
+            sentence_of(image.arch, found, told),
             bool(found[room.AT_CALLS]),
         )
 

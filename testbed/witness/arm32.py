@@ -7,7 +7,7 @@ from typing import Any
 
 from capstone import CS_OP_IMM, CS_OP_MEM, CS_OP_REG, arm_const
 
-from testbed.witness.operands import Reading, by_word, moved, reads, writes
+from testbed.witness.operands import Reading, by_word, moved, reads, writes, written
 from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
 
 _WIDE = re.compile(r"([sdq])(\d+)$")
@@ -105,16 +105,8 @@ def _general(reading: Reading, name: str) -> tuple[Carry, ...]:
     same = len(registers) == 3 and registers[1].reg == registers[2].reg
     if same and name in ("eor", "sub"):
         sources = []
-    found: list[Carry] = []
-    for operand in registers:
-        if writes(operand):
-            found.extend(by_word(reading.register(operand.reg), *sources))
-    known = {spot for spot, _ in found}
-    for number in reading.instruction.regs_access()[1]:
-        for spot in reading.register(number):
-            if spot not in known and spot not in (_PC, reading.arch.flags):
-                found.append((spot, ()))
-    return tuple(found)
+    to = [reading.register(o.reg) for o in registers if writes(o)]
+    return written(reading, to, sources, kept=(_PC, reading.arch.flags))
 
 
 def _list(reading: Reading, name: str) -> tuple[Carry, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, CS_OP_IMM, CS_OP_MEM, CS_OP_REG, arm64_const
 
-from testbed.witness.operands import Reading, by_word, moved, reads, words_at, writes
+from testbed.witness.operands import Reading, by_word, moved, reads, words_at, writes, written
 from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
 
 _WIDE = re.compile(r"([bhsdqv])(\d+)$")
@@ -81,18 +81,10 @@ def _general(reading: Reading) -> tuple[Carry, ...]:
     """What is written comes from what is read; of memory (atomic operations) nothing is said."""
     registers = reading.registers
     sources = [reading.register(o.reg) for o in registers if reads(o)]
-    found: list[Carry] = []
-    for operand in registers:
-        if writes(operand):
-            found.extend(by_word(reading.register(operand.reg), *sources))
-    known = {spot for spot, _ in found}
     memory = next((o for o in reading.operands if o.type == CS_OP_MEM), None)
     base = reading.register(memory.mem.base) if memory is not None else ()
-    for number in reading.instruction.regs_access()[1]:
-        for spot in reading.register(number):
-            if spot not in known and spot not in base and spot != reading.arch.flags:
-                found.append((spot, ()))
-    return tuple(found)
+    to = [reading.register(o.reg) for o in registers if writes(o)]
+    return written(reading, to, sources, kept=(*base, reading.arch.flags))
 
 
 def _words(reading: Reading, operand: Any) -> tuple[tuple[str, ...], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -89,3 +89,16 @@ def reads(operand: Any) -> bool:
 def writes(operand: Any) -> bool:
     """True for an operand that Capstone says is written."""
     return bool(operand.access & CS_AC_WRITE)
+
+
+def written(
+    reading: Reading, to: Iterable[tuple[Spot, ...]], sources: Sequence[tuple[Spot, ...]], kept: Iterable[Spot]
+) -> tuple[Carry, ...]:
+    """What an instruction writes comes from its sources, word by word; what else Capstone says it changes from nowhere.
+
+    Of what is ``kept`` nothing is said: a program counter, flags, a base that only moves.
+    """
+    found = [carry for spots in to for carry in by_word(spots, *sources)]
+    known = {spot for spot, _ in found}.union(kept)
+    changed = (spot for number in reading.instruction.regs_access()[1] for spot in reading.register(number))
+    return (*found, *((spot, ()) for spot in changed if spot not in known))

@@ -7,7 +7,7 @@ from typing import Any
 
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_OP_MEM, CS_OP_REG, x86_const
 
-from testbed.witness.operands import Reading, by_word, moved, reads, writes
+from testbed.witness.operands import Reading, by_word, moved, reads, writes, written
 from testbed.witness.passage import Carry, Flow, MemoryWord, Passage, Spot
 
 _WIDE = re.compile(r"([xyz])mm(\d+)$")
@@ -63,24 +63,17 @@ _STRING_MOVES = frozenset(
 def _general(reading: Reading) -> tuple[Carry, ...]:
     """What is written comes from what is read; what is written besides the operands comes from nowhere."""
     operands, name = reading.operands, reading.instruction.mnemonic
-    written, read = ([operand for operand in operands if what(operand)] for what in (writes, reads))
-    if not written and name.startswith("mov") and not name.startswith("movh"):
-        written, read = operands[:1], operands[1:]  # capstone 5 says of `movups [m], xmm` that it reads both
+    to, read = ([operand for operand in operands if what(operand)] for what in (writes, reads))
+    if not to and name.startswith("mov") and not name.startswith("movh"):
+        to, read = operands[:1], operands[1:]  # capstone 5 says of `movups [m], xmm` that it reads both
     sources = [_spots(reading, operand) for operand in read]
     same = len(operands) == 2 and all(o.type == CS_OP_REG for o in operands) and operands[0].reg == operands[1].reg
     if same and name in ("xor", "sub", "pxor", "xorps", "xorpd", "vpxor"):
         sources = []  # nothing is left of the value
     if name in ("imul", "mulx"):
         sources = []  # the multiple of an address is none
-    found: list[Carry] = []
-    for operand in written:
-        found.extend(by_word(_spots(reading, operand), *sources))
-    known = {spot for spot, _ in found}
-    if name.split()[-1].startswith(_STRINGS):
-        known.update(_ALONG)
-    for number in reading.instruction.regs_access()[1]:
-        found.extend((spot, ()) for spot in reading.register(number) if spot not in known and spot not in _FLAGS)
-    return tuple(found)
+    along = _ALONG if name.split()[-1].startswith(_STRINGS) else ()
+    return written(reading, [_spots(reading, operand) for operand in to], sources, kept=(*along, *_FLAGS))
 
 
 def _spots(reading: Reading, operand: Any) -> tuple[Spot, ...]:

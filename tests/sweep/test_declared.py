@@ -178,10 +178,7 @@ def built(text: str, folder: Path) -> Path:
 
 
 def doubted(path: Path) -> tuple[AskedEntry, ...]:
-    return tuple(
-        AskedEntry(each.section, each.start, each.end, each.answer, each.at, each.came, each.is_part)
-        for each in sweep_file(path, checksum_of(path)).doubts
-    )
+    return sweep_file(path, checksum_of(path)).doubts
 
 
 def called(path: Path, *asked: AskedEntry, sample: Sample | None = None) -> tuple[CalledEntry, ...]:
