@@ -280,8 +280,9 @@ class HeldTo(Enum):
 class Unwinder:
     """An unwinder as the catalogue holds it.
 
-    ``rows`` is what it claims at every pc of an image, for techniques that are tables. ``unwind_trace`` says for every
-    step of a trace what ``unwind`` says, only faster: `unwinders.rows.native.traces` makes it. ``arches`` None means
+    ``done_by`` says who walks stacks so: ``perf record -g``. ``rows`` is what it claims at every pc of an image, for
+    techniques that are tables. ``unwind_trace`` says for every step of a trace what ``unwind`` says, only faster:
+    `unwinders.rows.native.traces` makes it. ``arches`` None means
     all; ``assumption`` is what must hold of each frame for it to be right. ``needs`` are sections without which it has
     nothing to say (such cells are left out of the matrix). ``tool`` says which program or library, and which version of
     it, stands behind an unwinder that is not ours; one that is ``counted`` fails no run. What stands behind one
@@ -299,6 +300,7 @@ class Unwinder:
     tool: Callable[[], str] | None = None
     counted: bool = False
     repeatable: bool = True
+    done_by: str = ""
 
     def __str__(self) -> str:
         return self.name

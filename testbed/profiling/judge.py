@@ -82,6 +82,7 @@ def share_of(unwinder: Unwinder, judgings: Sequence[Judging]) -> UnwinderShare:
     return UnwinderShare(
         **vars(sum((each.counts for each in judgings), NOTHING_COUNTED)),
         name=unwinder.name,
+        done_by=unwinder.done_by,
         sampled=not unwinder.soon_judged,
         places=joined_places(place for each in judgings for place in each.places.found),
         code=joined_code(code for each in judgings for code in each.code),

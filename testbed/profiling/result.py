@@ -165,12 +165,13 @@ class WrongPlace:
 class UnwinderShare(Counts):
     """One unwinder over all threads; a site is explained by a place of it, or by none.
 
-    ``sampled``: only so many steps were chosen, by the seed, of all. ``code`` has the judged steps by whose code they
-    are, the program's own by function.
+    ``done_by`` is as in `Unwinder`. ``sampled``: only so many steps were chosen, by the seed, of all. ``code`` has the
+    judged steps by whose code they are, the program's own by function.
     """
 
     name: str
     sampled: bool
+    done_by: str = ""
     places: tuple[WrongPlace, ...] = field(default=(), repr=False)
     code: tuple[CodeShare, ...] = field(default=(), repr=False)
 

@@ -139,6 +139,10 @@ class CatalogueForm(NamedTuple):
     data: Callable[[Any], dict[str, Any]]
 
 
+def _what(unwinder: Unwinder) -> str:
+    return f"{unwinder.summary} (so do {unwinder.done_by})" if unwinder.done_by else unwinder.summary
+
+
 def _where(referee: Referee) -> str:
     found = referee.find()
     where = str(found) if found else f"not installed: {referee.package}"
@@ -171,7 +175,7 @@ LISTED: Mapping[str, CatalogueForm] = {
     ),
     "unwinders": CatalogueForm(
         ("unwinder", "needs", "what it is"),
-        lambda u: (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", u.summary),
+        lambda u: (u.name, ", ".join(sorted(u.needs | (u.arches or set()))) or "-", _what(u)),
         lambda u: {
             "name": u.name,
             "summary": u.summary,

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from testbed.image import LoadedImage, image_covering
 from testbed.image.demangling import brief, told_apart
-from testbed.naming.symbolize import name_of
+from testbed.naming.beside import folded_names
+from testbed.naming.symbolize import name_of, names_at
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongThread
 from testbed.profiling.result import (
@@ -148,7 +149,17 @@ def _circumstances(process: WatchedProcess | CountedProcess) -> Iterator[_Labell
         yield _LabelledLine("pieces", f"{process.pieces}: watched and judged one after the other, and none is held")
     if process.run.status is None:
         yield _LabelledLine("ended", f"{process.run.why}; what ran until then is judged", "bold yellow")
+    if isinstance(process, WatchedProcess) and process.run.signal and len(process.threads) == 1:
+        yield _LabelledLine("stack", _last_stack(process.threads[0]), "yellow")
     yield from _children(process.run)
+
+
+def _last_stack(thread: WatchedThread) -> str:
+    """The true stack at a thread's last step, calls of the source with their lines: ``leaf (a.c:3) < main (a.c:9)``."""
+    watched = thread.watched
+    frames = watched.stack(thread.stop - 1).frames
+    calls = chain(*(names_at(watched.trace.images, frame.pc, caller=frame.calling) for frame in frames))
+    return folded_names(f"{call} ({call.line.name}:{call.line.line})" if call.line else str(call) for call in calls)
 
 
 def _refused(run: ProcessRun, whose: str) -> Iterator[_LabelledLine]:
@@ -285,7 +296,8 @@ def _places(process: WatchedProcess | CountedProcess, each: UnwinderShare) -> It
     rest = [place for place in _wrong(each) if place not in told]
     if not told and not rest:
         return
-    yield Text.assemble((f"\n{each.name}", "bold"), " goes wrong at a frame of")
+    done_by = f", as {each.done_by} do," * bool(each.done_by)
+    yield Text.assemble((f"\n{each.name}", "bold"), f"{done_by} goes wrong at a frame of")
     table = Table.grid(Column(justify="right", min_width=11), padding=(0, 2, 0, 0))
     names = told_apart(place.function for place in told)
     program = process.run.path.name

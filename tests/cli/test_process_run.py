@@ -266,7 +266,10 @@ def test_the_answer_says_what_it_is_not_about(testbed: Testbed) -> None:
     each = r"process +52(29|30), of 5228: true: [\d,]+ steps, exit 0; before it dash: [\d,]+ steps"
     assert [bool(re.fullmatch(each, line)) for line in lines if line.startswith("process ")] == [True, True]
     killed = tells(
-        testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "kill -SEGV $$"), out=["SIGSEGV ended it."]
+        testbed,
+        0,
+        ("run", "/bin/dash", "-u", "eh_frame", "--", "-c", "kill -SEGV $$"),
+        out=["SIGSEGV ended it.", "\nstack   "],
     )
     step = re.search(r"--at (@\d+) shows the stack at which SIGSEGV ended it", " ".join(killed.out.split()))
     assert step and killed.out.splitlines()[0].endswith(", ended by SIGSEGV")

@@ -239,7 +239,7 @@ PARTS = {
     "sums": Group(*_summary(PROCESS, [ALL_EXACT, SAMPLED, LIES])),
     "sums_with_crashes": Group(*_summary(PROCESS, [SAMPLED, DEAD])),
     "functions": Group(*_functions(PROCESS, [ALL_EXACT, LIES])),
-    "places": Group(*_places(THREADS, replace(ALL_EXACT, places=(WHERE,)))),
+    "places": Group(*_places(THREADS, replace(ALL_EXACT, done_by="debuggers", places=(WHERE,)))),
     "places_of_two_reasons": Group(*_places(PROCESS, replace(ALL_EXACT, places=(TWO_REASONS,)))),
     "no_calls": _system_calls({}),
     "calls": _system_calls({"write": 2, "exit": 1}),

@@ -58,6 +58,7 @@ def chain_rows(arch: Arch) -> RowFor:
 FP_CHAIN = by_rows(
     chain_rows,
     name="fp_chain",
+    done_by="perf record -g and most profilers",
     summary="frame-pointer chain: follow {previous frame pointer, return address} records until a zero pointer",
     assumption=Record(),
 )

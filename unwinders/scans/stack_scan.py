@@ -43,6 +43,7 @@ SCAN = Scan(first_words=WORDS, words=WORDS, plausible=behind_a_call, claims_sp=F
 STACK_SCAN = by_scan(
     SCAN,
     name="stack_scan",
+    done_by="crash reporters where no table helps",
     summary="every word from SP upwards that points right behind a call instruction",
     assumption=StackWords("call", first_words=4096, words=4096),
 )

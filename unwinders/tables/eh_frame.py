@@ -18,6 +18,7 @@ EH_FRAME = by_table(
     f"no row of {SECTION} covers",
     SECTION,
     name="eh_frame",
+    done_by="debuggers, exceptions and perf's --call-graph dwarf",
     summary="the rows of .eh_frame, found by linear search, applied frame by frame",
     # C compilers give ARM32 programs .ARM.exidx and .debug_frame instead.
     arches=frozenset({"x86_64", "arm64"}),

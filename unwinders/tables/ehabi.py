@@ -20,6 +20,7 @@ EHABI = by_table(
     f"no entry of {EXIDX} covers",
     EXIDX,
     name="ehabi",
+    done_by="exceptions on 32-bit Arm",
     summary="binary search in .ARM.exidx, then one row per function from its unwinding instructions",
     arches=frozenset({"arm32"}),
     needs=frozenset({EXIDX}),

@@ -33,6 +33,7 @@ function show({ boxes }, [left, width]) {
 let chosen = null;
 function zoom(box) {
   chosen = box;
+  document.body.classList.remove("sought");
   find(box?.dataset.brief, (name) => name === box.dataset.name);
   all.hidden = !box;
   for (const graph of graphs) {
@@ -44,17 +45,20 @@ function zoom(box) {
 
 function find(called, fits) { // mark functions, and say on how many of the samples each graph has one
   for (const { boxes, found } of graphs) {
-    let share = 0;
+    let share = 0, seen = 0;
     for (const box of boxes) {
       const [name, ...outer] = box.stack[0].split("\n").reverse(), here = Boolean(called) && fits(name);
       box.classList.toggle("seen", here);
+      seen += here;
       if (here && !outer.some(fits) && !box.classList.contains("lost")) share += box.span[1];
     }
-    found.textContent = called ? `; ${called}: on ${share.toFixed(1)} %` : "";
+    const told = !seen ? "nowhere" : share ? `on ${share.toFixed(1)} %` : "only as a caller that was lost";
+    found.textContent = called ? `; ${called}: ${told}` : "";
   }
 }
 document.querySelector(".find").addEventListener("input", ({ target }) => {
   const wanted = target.value.toLowerCase();
+  document.body.classList.toggle("sought", Boolean(wanted));
   find(target.value, (name) => name.toLowerCase().includes(wanted));
 });
 document.addEventListener("click", ({ target }) => {
