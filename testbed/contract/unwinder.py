@@ -27,6 +27,8 @@ from testbed.image import Image, LoadedImage, describe
 from testbed.trace import Snapshot, Trace
 from testbed.words.errors import NoProgress, UnwindError
 
+# Frames and backtraces: what an unwinder says about one snapshot.
+
 
 class FrameKind(Enum):
     """What a frame's pc is."""
@@ -125,6 +127,17 @@ def nothing_found(snapshot: Snapshot, stop: UnwindError) -> Backtrace:
     """The interrupted frame alone, and why there is no more: who was asked refused, crashed or hung."""
     stop.pc = snapshot.pc
     return Backtrace((interrupted_frame(snapshot),), stop, snapshot.images)
+
+
+# Backtraces of a whole trace, in columns: what an unwinder says at every step, without an object per step.
+#
+# Callers are *nodes* of a forest: a node is one frame and links to its caller, so stacks share their outer frames. A
+# *site* is what is said about an interrupted frame: its CFA and its first caller; many steps share one. Where a link
+# does not lead to a node it says why::
+#
+#     ROOT            the frame is claimed to be the outermost one
+#     STOPPED         the unwinder does not know the caller
+#     SPECIFICATION   left to the readable evaluator: some row of this stack is too rare for the native one
 
 
 Why = Callable[[tuple[Frame, ...], Snapshot], UnwindError]

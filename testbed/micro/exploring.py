@@ -27,6 +27,8 @@ from testbed.micro.functions import CodePiece
 from testbed.micro.plans import FOR_WAYS, OF_ANOTHER_SIZE, ArgumentPlan
 from testbed.trace import Writes
 
+# Coverage of one function: the paths through it, and which of its instructions they executed.
+
 
 @dataclass(frozen=True, eq=False)
 class TakenPath:

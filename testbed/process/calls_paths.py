@@ -20,6 +20,9 @@ from testbed.process.state import EPOCH, KernelCall, Process
 from testbed.process.threads import MustWait, Refusal, Wait
 
 AT_CWD, NO_FOLLOW, _EMPTY_PATH = -100, 0x100, 0x1000
+# System calls that say what a file is, and what paths in system calls mean.
+
+
 _LINK = stat.S_IFLNK | 0o700
 
 

@@ -21,8 +21,17 @@ from testbed.contract.unwinder import Unwinder
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongProcess, LongThread
 from testbed.profiling.places import WrongPlaces, WrongSteps, joined_places
-from testbed.profiling.result import CountedProcess, CountedThread, UnwinderShare, WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodeShare, joined_code, own_steps, shares_of_code
+from testbed.profiling.result import (
+    CodeShare,
+    CountedProcess,
+    CountedThread,
+    UnwinderShare,
+    WatchedProcess,
+    WatchedThread,
+    joined_code,
+    own_steps,
+    shares_of_code,
+)
 from testbed.runs.side_by_side import SideBySide, side_by_side
 from testbed.truth import observe
 from testbed.truth.frame_sites import frame_sites

@@ -18,8 +18,7 @@ from testbed.contract.unwinder import Unwinder
 from testbed.image import describe, image_covering
 from testbed.image.symbols import symbol_for
 from testbed.naming.symbolize import with_places
-from testbed.profiling.result import WatchedThread, WrongPlace, WrongReason
-from testbed.profiling.whose_code import function_at, part_at
+from testbed.profiling.result import WatchedThread, WrongPlace, WrongReason, function_at, part_at
 from testbed.rereading import Plus, SecondRow, SecondRule, Word, reread
 from testbed.trace.distinct_rows import distinct_rows
 from testbed.truth import Truth

@@ -17,8 +17,7 @@ from functools import cached_property
 from testbed.contract.unwinder import Frame, Unwinder
 from testbed.image import LoadedImage, describe, image_covering
 from testbed.naming.symbolize import name_of
-from testbed.profiling.result import WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodePart, parts_of, starts_program
+from testbed.profiling.result import CodePart, WatchedProcess, WatchedThread, parts_of, starts_program
 from testbed.truth import TrueFrame
 
 Stack = tuple[str, ...]

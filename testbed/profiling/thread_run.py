@@ -19,8 +19,7 @@ from testbed.image.debug import debug_info
 from testbed.image.symbols import near_names
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongProcess, LongThread
-from testbed.profiling.result import WatchedProcess, WatchedThread
-from testbed.profiling.whose_code import CodePart, own_steps
+from testbed.profiling.result import CodePart, WatchedProcess, WatchedThread, own_steps
 from testbed.program.header import Header
 from testbed.program.model import Language, Program, Source
 from testbed.runs.places import addresses_at, has_lines_of, inlined_at, located, missing, place_of

@@ -19,6 +19,9 @@ from testbed.words.child import started
 from testbed.words.errors import BrokenAnswer, ForeignStop, UnreadableMemory, UnwindError
 from testbed.words.printable import printable
 
+# The lines that a foreign unwinder writes, read and checked: a mistake is a `BrokenAnswer` in words for its author.
+
+
 MOST_FRAMES = 4096  # of one backtrace
 _SHOWN = 60  # characters of what it wrote that a message shows
 _REASON = 500  # characters of a reason to stop that are kept

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 from testbed.arch import Arch
-from testbed.profiling.whose_code import CodePart
+from testbed.profiling.result import CodePart
 from testbed.report import JsonVersion
 from testbed.report.check_json import CalledFilesForm, CheckForm, ConventionForm, LintForm
 from testbed.report.json_data import MatrixForm

@@ -19,15 +19,18 @@ from testbed.naming.symbolize import name_of, names_at
 from testbed.process import ProcessRun
 from testbed.process.process_run import LongThread
 from testbed.profiling.result import (
+    CodePart,
+    CodeShare,
     CountedProcess,
     CountedThread,
+    ProcessCode,
     UnwinderShare,
     WatchedProcess,
     WatchedThread,
     WrongPlace,
     WrongReason,
+    parts_of,
 )
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode, parts_of
 from testbed.report.narrow_tables import KEPT, ColumnBlocks, NumberedRow, NumberedTable, Paragraph, kept
 from testbed.report.phrases import besides, count, share
 from testbed.words.printable import printable

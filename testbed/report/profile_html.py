@@ -20,9 +20,8 @@ from rich.text import Text
 
 from testbed.image.demangling import brief, last_part, told_apart
 from testbed.process import ProcessRun
-from testbed.profiling.result import UnwinderShare
+from testbed.profiling.result import CodePart, UnwinderShare
 from testbed.profiling.samples import Mark, Marked, SampledProfile
-from testbed.profiling.whose_code import CodePart
 from testbed.report.narrow_tables import NumberedRow, NumberedTable, Paragraph
 from testbed.report.page import page_text, render_page
 from testbed.report.phrases import count, share

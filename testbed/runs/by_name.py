@@ -24,6 +24,8 @@ from testbed.words.catalogue import nearest
 from testbed.words.errors import UsageError
 from testbed.words.printable import printable
 
+# A run of a program file that came from elsewhere, and what its owner says of it that no file can say.
+
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:

@@ -19,6 +19,12 @@ from testbed.truth.watched import NO_FUNCTION, Watched
 from testbed.words.errors import UnreadableMemory
 from testbed.words.traits import Trait
 
+# What a frame's own part of the stack holds: where a search for its return address begins, ends, and is misled.
+#
+# A search that found every return address so far goes on behind the last one. So frame 0's part begins at SP, and that
+# of a caller behind the place where the frame before it keeps its return address; it ends at the frame's CFA. Of the
+# outermost frame it is all that follows. What lies in front of the frame's own return address misleads.
+
 
 @dataclass(frozen=True, slots=True)
 class OwnPart:

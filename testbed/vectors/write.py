@@ -21,6 +21,14 @@ from testbed.words.files import own_version, write_whole
 from testbed.words.table_formats import BY_SECTION
 from testbed.words.traits import TRAPS, Trait
 
+# Test vectors as JSON: the layout is told in ``kit/README.md`` and by ``kit/vectors.schema.json``.
+#
+# What repeats stands once: registers as differences to the file's, blocks of memory, callers and site classes as
+# indices into the file's lists. Addresses and registers are hexadecimal text, since JSON's own numbers lose bits above
+# 2**53. A key without a value is absent. Text has no quote and no backslash inside, so that a small reader of JSON is
+# enough.
+
+
 ListedItem = TypeVar("ListedItem", bound=Hashable)
 
 

@@ -22,6 +22,12 @@ from testbed.truth.phases import PHASES, Phase
 from testbed.verdicts.assumptions.along import Failed, first_false
 from testbed.words.outcome import Outcome
 
+# How an answer stands to the assumption of its technique: three things are asked of it.
+#
+# * theorem: the assumption holds at frames 0 to k, so frames 0 to k + 1 of the answer are right;
+# * converse: it fails at frame k, so the answer goes wrong there;
+# * foretelling: there the answer says what the clause that fails foretells.
+
 
 class Accord(Enum):
     """How an answer stands to what its unwinder is held to."""
@@ -79,6 +85,12 @@ def _beside_an_assumption(outcome: Outcome, frames: Sequence[int], at: int | Non
 
 
 OUTCOMES, ACCORDS = tuple(Outcome), tuple(Accord)
+
+
+# Judged sites, counted: the one value that cells, scores, processes and called functions are added up in.
+#
+# What is told apart of a site is its `SiteKind`. One more thing to tell apart is one more field of it: sums stay as
+# they are.
 
 
 @dataclass(frozen=True, slots=True)

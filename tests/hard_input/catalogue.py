@@ -34,6 +34,9 @@ from tests.hard_input.elf_files import (
 from tests.unwinders.frames import uleb
 from unwinders import UNWINDERS
 
+# Dumps and trace files that cost their readers as much as ``size`` bytes can.
+
+
 WORDS = 336 - 112  # of NT_PRSTATUS on x86_64, behind what comes before the registers
 STACK = 0x7FFF_0000_0000
 
@@ -188,6 +191,9 @@ def trace_that_unpacks(size: int) -> bytes:
 def _block(kind: bytes, frame: bytes, size: int) -> bytes:
     checksum = zlib.crc32(frame, zlib.crc32(struct.pack("<4sIII", kind, len(frame), size, 0)))
     return struct.pack("<4sIII", kind, len(frame), size, checksum) + frame
+
+
+# Program files that cost their readers as much as ``size`` bytes can: ELF, Mach-O, debug information.
 
 
 def overlapping_segments(size: int) -> bytes:

@@ -37,6 +37,11 @@ from tests.image.debugged import (
 from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
 
 ADDR2LINE, LLVM = "addr2line", "llvm-symbolizer"
+# Every executed address of a unit, named by us and by two independent readers: equal, or different for a known reason.
+#
+# Both readers get link-time addresses: of a file that was loaded with a slide, the slide taken off.
+
+
 SAME = "the same"
 # Why a reader may say something else, and which one does.
 EXPLAINED = {

@@ -18,18 +18,22 @@ from testbed.process import ProcessRun, run_process
 from testbed.process.process_run import run_in_pieces
 from testbed.profiling.judge import judge_in_pieces, judge_process, sampled_steps, watch_process
 from testbed.profiling.places import joined_places
-from testbed.profiling.result import UnwinderShare, WatchedProcess, WrongPlace, WrongReason, reaches_own_code
-from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
-from testbed.profiling.thread_run import thread_run
-from testbed.profiling.whose_code import (
+from testbed.profiling.result import (
     CodePart,
     CodeShare,
     ProcessCode,
+    UnwinderShare,
+    WatchedProcess,
+    WrongPlace,
+    WrongReason,
     code_of_steps,
     joined_code,
     own_steps,
+    reaches_own_code,
     shares_of_code,
 )
+from testbed.profiling.samples import TRUTH, Mark, SampledProfile, marked, sampled_profiles
+from testbed.profiling.thread_run import thread_run
 from testbed.report.process_text import line_of
 from testbed.report.profile_html import ProfiledBuild, profile_data, profile_html
 from testbed.verdicts.trace import verdict_at

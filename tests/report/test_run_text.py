@@ -16,8 +16,15 @@ from rich.console import Console, Group
 
 from programs import PROGRAMS
 from testbed.campaign.cells import Difference, cell_of
-from testbed.profiling.result import CountedProcess, UnwinderShare, WrongPlace, WrongReason
-from testbed.profiling.whose_code import CodePart, CodeShare, ProcessCode
+from testbed.profiling.result import (
+    CodePart,
+    CodeShare,
+    CountedProcess,
+    ProcessCode,
+    UnwinderShare,
+    WrongPlace,
+    WrongReason,
+)
 from testbed.referee import REFEREES
 from testbed.report.catalogue_text import catalogue_table, shown_traps, traps_table
 from testbed.report.narrow_tables import ColumnBlocks, NumberedRow, NumberedTable, WordTable

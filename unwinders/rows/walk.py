@@ -61,6 +61,23 @@ from unwinders.rows.expression import ExpressionSteps, evaluate
 from unwinders.rows.native.codes import FrameRegisters
 from unwinders.rows.native.row import GOES_BACK, LIES_AT, NO_CFA, STAYS, VALUE, may_go_back, progress, says
 
+# One row applied to one frame of one snapshot: the caller's registers, or why they cannot be had.
+#
+# The rules are those of `unwinders.rows.native.row`. Here is what the sweep over traces leaves out, too: DWARF
+# expressions, and the frames of signals.
+#
+# With the rules of `testbed.contract.rows`::
+#
+#     CFA               = the row's CFA rule on this frame's registers
+#     caller's register = its rule; without one, what the ABI says: callee-saved registers keep their value,
+#                         SP is the CFA, everything else is unknown
+#     caller's pc       = the code address that the return-address register's recovered value names; where the row
+#                         says that it is signed, without its signature, whose bits the snapshot knows (AADWARF64,
+#                         section 4.2: RA_SIGN_STATE)
+#
+# The return address without a rule is still in the link register, where the architecture has one. The link register
+# itself is unknown in a caller: the call has overwritten it. Only a signal's frame can know what it held.
+
 
 @np.errstate(over="ignore")  # addresses wrap around
 def apply(

@@ -28,6 +28,8 @@ from testbed.truth.transitions import OpenRun, OwnRows, mark_transitions
 from testbed.truth.truth import Truth
 from testbed.truth.windows.window import Known, Window
 
+# What is known between two windows of a long run, and the truth about one window.
+
 
 @dataclass(frozen=True, eq=False)
 class WindowState:
