@@ -1,7 +1,5 @@
 """A process judged: every wrong step is a named function's wrong row, the two witnesses agree, samples are counted."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """A part of a thread of a long process says of each of its steps what the whole thread does."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A real browser for the pages: Debian's chromium, headless, driven by playwright."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache

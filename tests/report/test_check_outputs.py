@@ -1,7 +1,5 @@
 """A check in every format: each report as a whole in ``golden/outputs``; what schemas and readers say of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """What the authors of a tool are told: the texts of all reports, and the folder of one."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

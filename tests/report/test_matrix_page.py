@@ -1,7 +1,5 @@
 """The matrix page in a real browser: it filters, adds up, links, and opens first differences."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET

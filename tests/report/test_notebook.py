@@ -1,7 +1,5 @@
 """Values in a notebook: HTML, registered by the report, and a stepper that needs no widgets."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run on the terminal: columns, widths, long runs, the last sentence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The stack drawn from the journal and the truth: what each word is, on every architecture."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The stepper in a real browser: it loads, steps, links and filters."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A trace cut into chunks, and the truth about its windows beside the truth about the whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random

@@ -3,8 +3,6 @@
 `shapes/NAME.ISA.S` declares the right stacks, and the labels at which no effect decides whose steps they are.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls, returns and jumps: what opens an activation, what ends one, and what only looks like it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.truth.jumps import RETPOLINE, TAIL

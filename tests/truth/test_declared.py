@@ -4,8 +4,6 @@
 calls, returns and switches. Each is watched readably, natively and in pieces, and by the second witness.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

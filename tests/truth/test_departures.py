@@ -1,7 +1,5 @@
 """Tail calls as they are watched: which jumps count, and in what order they are remembered."""
 
-from __future__ import annotations
-
 import pytest
 
 from programs import PROGRAMS

@@ -1,7 +1,5 @@
 """Non-local transfers: longjmp, landing pads, stack switches, functions that return twice."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.machine import record

@@ -1,7 +1,5 @@
 """Landings: in pads that stand behind calls, and behind a jump that only looks like a return."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.truth.jumps import LANDING, SWITCHED

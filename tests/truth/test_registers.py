@@ -1,7 +1,5 @@
 """The registers of outer frames: what the caller will find in them when control is back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

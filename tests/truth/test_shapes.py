@@ -3,8 +3,6 @@
 A call in two instructions, data behind a call, a function that moves its return address into its caller's frame.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from functools import cache

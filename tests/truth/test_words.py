@@ -4,8 +4,6 @@
 every visit.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Run a snippet and compare the watched stacks with the declared ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any

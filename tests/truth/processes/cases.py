@@ -5,8 +5,6 @@ A line of ``CASES`` is a process. ``.ci/run`` runs those whose call stacks diffe
 and unpacks them in a temporary folder: nothing is installed. A case whose tools are missing is skipped, and names them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

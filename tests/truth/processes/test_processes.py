@@ -1,7 +1,5 @@
 """Real processes, proven: both witnesses of the truth have the same frames at every step of every thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 
