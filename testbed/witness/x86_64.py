@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from capstone import CS_GRP_CALL, CS_GRP_JUMP, CS_GRP_RET, CS_OP_MEM, CS_OP_REG, x86_const
@@ -45,14 +46,10 @@ def effect(reading: Reading) -> Passage:
         return Passage(flow=Flow.JUMP, target=_target(reading), direct=reading.immediate)
     name = instruction.mnemonic.split()[-1]
     special = _SPECIAL.get(name)
-    if special is not None:
-        return Passage(special(reading))
     if name.startswith("movs") and instruction.id in _STRING_MOVES:
         return Passage(by_word(*(_spots(reading, operand) for operand in reading.operands)))
-    moves = _general(reading)
-    if name.startswith("cmov"):
-        return Passage(moves, chosen=True)
-    return Passage(moves, difference=name in ("sub", "sbb"))
+    moves = _general(reading) if special is None else special(reading)
+    return Passage(moves, chosen=name.startswith("cmov"), difference=name in ("sub", "sbb"))
 
 
 _STRING_MOVES = frozenset(
@@ -130,9 +127,15 @@ def _exchange_and_add(reading: Reading) -> tuple[Carry, ...]:
     return (*by_word(one, one, other), *by_word(other, one))
 
 
-def _system_call(reading: Reading) -> tuple[Carry, ...]:
-    """Its result, and where the processor keeps pc and flags meanwhile; Linux keeps all else."""
-    return tuple((name, ()) for name in ("rax", "rcx", "r11"))
+def _compare_and_exchange(reading: Reading) -> tuple[Carry, ...]:
+    """Capstone 5 says of none of the three that it is written."""
+    one, other = (_spots(reading, operand) for operand in reading.operands)
+    return (*by_word(one, one, other), *by_word(("rax",), ("rax",), one))
+
+
+def _nothing_left(*names: str) -> Callable[[Reading], tuple[Carry, ...]]:
+    """What becomes of registers that Capstone does not name: another value."""
+    return lambda reading: tuple((name, ()) for name in names)
 
 
 def _address(reading: Reading) -> tuple[Carry, ...]:
@@ -150,5 +153,9 @@ _SPECIAL = {
     "xchg": _exchange,
     "xadd": _exchange_and_add,
     "lea": _address,
-    "syscall": _system_call,
+    "cmpxchg": _compare_and_exchange,
+    "xlatb": _nothing_left("rax"),
+    **dict.fromkeys(("pcmpestrm", "pcmpistrm"), _nothing_left("xmm0", "xmm0+8")),
+    # Its result, and where the processor keeps pc and flags meanwhile; Linux keeps all else.
+    "syscall": _nothing_left("rax", "rcx", "r11"),
 }

@@ -27,6 +27,8 @@ X86_64 = {
     "pop_to_memory": "pop [rsp - 32]\njmp [rsp - 40 + 8]",
     "store": "pop rcx\nmov [rsp - 64], rcx\nmov rdx, [rsp - 64]\njmp rdx",
     "exchange": "xor eax, eax\nxchg [rsp], rax\nxchg rax, rdx\nadd rsp, 8\njmp rdx",
+    "compare": "pop rax\npush rax\nmov rcx, rax\nxor eax, eax\ncmpxchg [rsp], rcx\nadd rsp, 8\njmp rax",
+    "compare_and_exchange": "xor eax, eax\npop rcx\npush rax\ncmpxchg [rsp], rcx\nret",
     "exchange_and_add": "xor eax, eax\nxadd [rsp], rax\nadd rsp, 8\njmp rax",
     "address": "pop rcx\nlea rdx, [rcx + 5]\nlea rdx, [rdx - 5]\njmp rdx",
     "index": "pop rcx\nxor edx, edx\nlea rdx, [rdx + rcx]\njmp rdx",
@@ -249,6 +251,13 @@ def test_the_tables_know_what_is_written_and_where_memory_is(unit: Unit) -> None
     assert not unknown_writes(trace)
     count, wrong = wrong_addresses(trace)
     assert count and not wrong
+
+
+def test_what_is_no_operand_is_known_to_be_written() -> None:
+    code = (
+        "mov eax, 7\npush rax\nmov ecx, 3\nmul rcx\ncmpxchg [rsp], rcx\nmov rbx, rsp\nxlatb\npcmpistrm xmm0, xmm0, 1\n"
+    )
+    assert not unknown_writes(recorded("x86_64", f"{FUNCTIONS['x86_64']}{code}cpuid\npop rax\ncqo\nret\n"))
 
 
 RETURNS_42 = {
