@@ -11,7 +11,7 @@ function el(tag, properties = {}, ...children) {
   return node;
 }
 
-// The layout of the block is described in testbed/report/packed_columns.py.
+// The layout of the block is described in testbed/report/page.py, at `packed`.
 async function readBlock(id) {
   const text = document.getElementById(id).textContent.trim();
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
