@@ -104,6 +104,13 @@ def test_the_known_scores_are_what_is_judged_today() -> None:
             assert kept and as_kept(kept) == as_kept(found), f"{name} on {unit}: see docs/your-unwinder.md"
 
 
+def test_no_unit_of_the_sample_has_changed_since_it_was_judged() -> None:
+    """Of one that has, nobody's score is shown any more."""
+    known = known_scores()
+    changed = {unit for unit in installed(known.sample) if score_unit(unit, PROGRAMS, []).sites != known.sites[unit]}
+    assert not changed, "see docs/your-unwinder.md"
+
+
 def test_the_known_tools_score_as_they_did() -> None:
     known, tools = known_scores(), present(["libunwind", "libdw"])
     if not tools:
