@@ -326,7 +326,8 @@ def _show_page(
     else:
         with long_work(f"watching {ran.run.path.name}", "steps in two passes", 2 * ran.run.steps) as work:
             run = part_of_own_code(ran, MOST_ON_A_PAGE, work.at)
-    show_page(run, _applicable(ran.run, named), options, ran.threads)
+    last = run.number_of(run.thread.stop - 1)
+    show_page(run, _applicable(ran.run, named), options, ran.threads, last if ran.run.signal else None)
 
 
 def show_page(

@@ -215,8 +215,9 @@ def _summary(process: WatchedProcess | CountedProcess, shares: Sequence[Unwinder
         numbers = (share(one.within, one.called), *parts, *counted, steps)
         rows.append(NumberedRow((each.name,), numbers, "bold red" if each.unexplained else ""))
     yield NumberedTable(("unwinder",), heads, tuple(rows))
-    meant = "right: every caller is found; your callers: those out to your outermost function, at steps that have any"
-    yield Paragraph(meant + _counted_everywhere((*dead_head, *beside)), "dim")
+    right = "right: every caller is found, with its registers"
+    yours = "your callers: those out to your outermost function, at steps that have any"
+    yield Paragraph(f"{right}; {yours}" + _counted_everywhere((*dead_head, *beside)), "dim")
     elsewhere = []
     for part in (CodePart.LIBRARY, CodePart.LINKER):
         found = [each.of(part) for each in shares]

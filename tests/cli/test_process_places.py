@@ -214,6 +214,14 @@ def test_a_page_of_one_place_on_is_written_and_opens_there(
     assert returns[0] == returns[1] != []
 
 
+def test_a_page_of_a_run_that_a_signal_ended_opens_where_it_came(testbed: Testbed, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    said = tells(testbed, 0, ("run", "/bin/dash", "-u", "eh_frame", "-o", str(page), "--", "-c", "kill -SEGV $$"))
+    steps = re.search(r"page\.html: ([\d,]+) steps of thread", said.out)
+    with opened(page) as shown_page:
+        assert steps and shown_page.evaluate("stepper.place()") == f"#step={int(steps[1].replace(',', '')) - 1}"
+
+
 def test_a_page_has_the_source_above_the_instructions_that_were_made_from_it(
     testbed: Testbed, places: Path, tmp_path: Path
 ) -> None:

@@ -84,6 +84,10 @@ def test_flame_graphs_stand_beside_the_true_one_and_two_builds_beside_each_other
         assert len(others) == 6 and all(each.evaluate(wide) > 0.99 for each in others)
         shown.keyboard.press("Escape")
         assert box.evaluate(wide) == before and shown.locator(".all:visible").count() == 0
+        for sought, told in (("deep", "deep: on "), ("nobody", "nobody: nowhere")):  # what is not that stands back
+            shown.fill(".find", sought)
+            assert told in shown.locator(".found").first.inner_text()
+        assert shown.locator(".sought .flame .box").first.evaluate("box => getComputedStyle(box).opacity") == "0.4"
     assert "--sample N" in testbed("run", str(plain), "--against", str(linked)).err
 
 

@@ -25,6 +25,12 @@ _ABBREVIATIONS = (
     (8, 0x48, False, ((0x81, 0x01), (0x82, 0x19))),  # a tail call through a pointer
     (10, 0x48, False, ((0x81, 0x01), (0x82, 0x19), (0x83, 0x18))),  # ... that says where the pointer is from
     (11, 0x48, False, ((0x81, 0x01), (0x82, 0x19), (0x84, 0x18))),  # ... from what the call may change
+    (
+        12,
+        0x1D,
+        True,
+        ((0x31, 0x13), (0x11, 0x01), (0x12, 0x06), (0x52, 0x01)),
+    ),  # inlined call that says where it begins
     (9, 0x2E, True, ((0x03, 0x08), (0x11, 0x01), (0x12, 0x06))),  # a function whose calls are not listed
 )
 
@@ -62,6 +68,10 @@ def function(name: str, low: int, size: int, *children: bytes, listed: bool = Tr
 
 def inlined(origin: int, low: int, size: int, *children: bytes, line: int = 7) -> bytes:
     return b"\x03" + word(origin) + address(low) + word(size) + bytes((0, line)) + b"".join(children) + b"\0"
+
+
+def inlined_from(origin: int, low: int, size: int, entry: int) -> bytes:
+    return b"\x0c" + word(origin) + address(low) + word(size) + address(entry) + b"\0"
 
 
 def call(origin: int, return_pc: int) -> bytes:

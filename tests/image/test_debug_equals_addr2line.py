@@ -34,7 +34,18 @@ from tests.image.debugged import (
     code_of,
     llvm_symbolizer,
 )
-from tests.image.hand_made import BASE, SIZE, abstract, first_child, function, image_of, inlined, instance_of, unit
+from tests.image.hand_made import (
+    BASE,
+    SIZE,
+    abstract,
+    first_child,
+    function,
+    image_of,
+    inlined,
+    inlined_from,
+    instance_of,
+    unit,
+)
 
 ADDR2LINE, LLVM = "addr2line", "llvm-symbolizer"
 # Every executed address of a unit, named by us and by two independent readers: equal, or different for a known reason.
@@ -329,6 +340,17 @@ def test_a_range_that_leaves_the_image_names_nothing(low: int) -> None:
     assert [f.name for f in info.functions] == ["f"]
     assert info.function_at(low) is None
     assert info.problems == ()  # a linker's tombstone is no damage
+
+
+def test_an_inlined_call_begins_in_its_own_code() -> None:
+    """GCC says of some that they begin in front of it, at an instruction of their caller."""
+    first, found = first_child(), list[int | None]()
+    for entry in (BASE + 12, BASE + 4):
+        info = debug_info(
+            image_of(abstract("inner"), function("f", BASE, 0x40, inlined_from(first, BASE + 8, 8, entry)))
+        )
+        found += [call.entry for call in info.inlined_at(BASE + 8)]
+    assert found == [BASE + 12, BASE + 8]
 
 
 def test_an_inlined_range_outside_names_nothing_and_an_inside_one_does() -> None:

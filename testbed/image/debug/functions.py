@@ -327,8 +327,9 @@ def _inlined(parent: DebugEntry, entries: Entries, files: Mapping[int, str]) -> 
             )
             ranges = ranges_of(child)
             begins = child.address(Attribute.ENTRY_PC)
-            first = ranges[0][0] if ranges and begins is None else begins
-            yield Inlined(name, linkage, ranges, place, first, tuple(_inlined(child, entries, files)))
+            if ranges and not any(low <= (begins or 0) < high for low, high in ranges):  # GCC names one outside, too
+                begins = ranges[0][0]
+            yield Inlined(name, linkage, ranges, place, begins, tuple(_inlined(child, entries, files)))
         elif child.tag != Tag.SUBPROGRAM:
             yield from _inlined(child, entries, files)
 

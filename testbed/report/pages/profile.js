@@ -14,6 +14,7 @@ const graphs = [...document.querySelectorAll(".flame")].map((graph) => {
   }
   return { boxes, widest, found: graph.closest("section").querySelector(".found") };
 });
+const briefs = new Map(graphs.flatMap(({ boxes }) => boxes.map(({ dataset: { name, brief } }) => [name, brief])));
 const all = document.querySelector(".all");
 
 function show({ boxes }, [left, width]) {
@@ -57,9 +58,9 @@ function find(called, fits) { // mark functions, and say on how many of the samp
   }
 }
 document.querySelector(".find").addEventListener("input", ({ target }) => {
-  const wanted = target.value.toLowerCase();
+  const wanted = target.value.toLowerCase(), shown = (name) => briefs.get(name) ?? name;
   document.body.classList.toggle("sought", Boolean(wanted));
-  find(target.value, (name) => name.toLowerCase().includes(wanted));
+  find(target.value, (name) => shown(name).toLowerCase().includes(wanted));
 });
 document.addEventListener("click", ({ target }) => {
   const box = target.closest(".flame .box");
