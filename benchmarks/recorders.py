@@ -20,7 +20,8 @@ from testbed.contract.unwinder import Backtraces, Unwinder
 from testbed.image import Image, LoadedImage
 from testbed.machine import record
 from testbed.machine.recording import Recorder, record_chunks, record_light, record_native
-from testbed.machine.start import Machine, Stops
+from testbed.machine.start import Machine
+from testbed.machine.stops import Stops
 from testbed.runs.long import judge_long, watch_long
 from testbed.trace import Exited, Trace
 from testbed.trace.file import save_chunks, save_trace

@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from testbed.campaign.cells import Cell, Unit, UnitResult, cell_of_steps
-from testbed.campaign.matrix import all_cells, answers_at, run_or_why_not
+from testbed.campaign.kept_results import answers_at
+from testbed.campaign.matrix import all_cells, run_or_why_not
 from testbed.contract.unwinder import Unwinder
 from testbed.program.model import Program
 from testbed.runs.run import Run, judge

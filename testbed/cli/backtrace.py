@@ -28,7 +28,7 @@ from testbed.foreign import Places, read_snapshot
 from testbed.foreign.read import Foreign
 from testbed.generate.seeds import is_generated
 from testbed.naming.symbolize import symbolize, with_places
-from testbed.report.json_data import foreign_data, foreign_text
+from testbed.report.answers import foreign_data, foreign_text
 from testbed.report.styles import STYLES, shown
 from testbed.store.codec import json_text
 from testbed.trace import Snapshot

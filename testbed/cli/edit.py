@@ -19,7 +19,8 @@ from testbed.campaign.cells import Cell, cell_of
 from testbed.cli.options import arch_option, budget_of_edits, port_option, unwinders_option
 from testbed.cli.unwinders import telling, unwinders_named
 from testbed.program.model import Program, read_program
-from testbed.report.json_data import answers_of, counts
+from testbed.report.answers import answers_of
+from testbed.report.json_data import counts
 from testbed.report.stepper import stepper_html
 from testbed.runs.by_name import SOURCES, named_arch, named_program
 from testbed.runs.run import Run, run_built, run_program

@@ -125,7 +125,7 @@ def _told(what: str, known: Sequence[Any], *, traps: bool) -> Iterator[Renderabl
 def _cache(*, clear: bool) -> None:
     """Say where built files, results, checks, compiled functions and versions are kept, and how much; or remove all."""
     from testbed.build.cache import BUILT
-    from testbed.campaign.matrix import ANSWERS, RESULTS
+    from testbed.campaign.kept_results import ANSWERS, RESULTS
     from testbed.checks.kept import CHECKS, GROUPS
     from testbed.native.machine_code import CODE
     from testbed.referee.versions import brought_already, forget_brought

@@ -15,16 +15,8 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES, arch_named
 from testbed.campaign.cells import Matrix, Unit, UnitResult, one_of_each, units
 from testbed.campaign.findings import in_all_versions, show
-from testbed.campaign.matrix import (
-    judge_and_keep,
-    judge_units,
-    judge_units_by,
-    judge_with_key,
-    keep_result,
-    kept_result,
-    native_for,
-    unit_died,
-)
+from testbed.campaign.kept_results import judge_and_keep, judge_with_key, keep_result, kept_result
+from testbed.campaign.matrix import judge_units, judge_units_by, native_for, unit_died
 from testbed.campaign.version_history import judge_unit_sample
 from testbed.cli.cluster import cluster_executor
 from testbed.cli.corpus import chosen_programs
@@ -58,7 +50,7 @@ from testbed.words.errors import UsageError
 
 
 def judge_job(unit: Unit, words: MatrixOptions, natively: bool | None = None) -> tuple[UnitResult, str]:
-    """A unit's result and the key that whoever asked keeps it under (`testbed.campaign.matrix`)."""
+    """A unit's result and the key that whoever asked keeps it under (`testbed.campaign.kept_results`)."""
     programs, unwinders = _values(words)
     if words.steps:
         return judge_unit_sample(unit, programs, unwinders, most=words.steps), ""

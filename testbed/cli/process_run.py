@@ -339,7 +339,7 @@ def show_page(
 ) -> None:
     """Write a page that steps through the first one of a process's threads, and say so; it ``opens`` at a step."""
     from testbed.campaign.cells import cell_of
-    from testbed.report.json_data import answers_of
+    from testbed.report.answers import answers_of
     from testbed.report.phrases import count
     from testbed.report.process_text import others_of
     from testbed.report.stepper import stepper_html, unwinder_sentence

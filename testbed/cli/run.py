@@ -251,7 +251,7 @@ def _judged(run: Run, unwinders: Sequence[Unwinder], options: RunOptions) -> lis
     """Every unwinder's verdicts; a page and a timeline need what the unwinders said, not the verdicts alone."""
     if options.outputs.html is None and options.outputs.timeline is None:
         return [(cell_of(run, u, verdicts), verdicts) for u in unwinders for verdicts in [judge_all(run, u)]]
-    from testbed.report.json_data import answers_of
+    from testbed.report.answers import answers_of
 
     answers = answers_of(run, unwinders)
     made = [(cell_of(run, each.unwinder, each.verdicts), each.verdicts) for each in answers.each]

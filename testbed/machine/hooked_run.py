@@ -26,7 +26,8 @@ from testbed.machine.columns import Column
 from testbed.machine.native import hooks
 from testbed.machine.native.state import RunState
 from testbed.machine.register_parts import WRITTEN
-from testbed.machine.start import Fault, Machine, Stops, out_of_budget
+from testbed.machine.start import Machine
+from testbed.machine.stops import Fault, Stops, out_of_budget
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.native.compiled import address, is_allowed
 from testbed.trace import Exited

@@ -1,4 +1,4 @@
-"""Run a program of the corpus and keep everything: from an image to a trace."""
+"""Run a program of the corpus and keep everything: from an image to a trace, or of a long run to pieces of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from testbed.image import Image, LoadedImage, describe
 from testbed.machine.columns import Column
 from testbed.machine.hooked_run import MOST_STEPS, NATIVE_FROM, SLACK, HookedRun
 from testbed.machine.signals import Delivery, enter_handler, frame_at_return
-from testbed.machine.start import Fault, Machine, load, start_machine
+from testbed.machine.start import Machine, load, start_machine
+from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.program.header import Signal
 from testbed.trace import Exited, Trace, Writes

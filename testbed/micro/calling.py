@@ -23,7 +23,8 @@ from testbed.conventions import platform
 from testbed.machine.hooked_run import NATIVE_FROM, HookedRun, HookedStops
 from testbed.machine.native.detours import ANSWER_0, ANSWER_VALUE, HALT, STUCK
 from testbed.machine.native.state import RunState
-from testbed.machine.start import PAGE, UNDEFINED, Fault, Machine, MappedPages, initial_registers, map_all, new_engine
+from testbed.machine.start import PAGE, Machine, MappedPages, initial_registers, map_all, new_engine
+from testbed.machine.stops import UNDEFINED, Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.micro.call_code import CALL_CODE
 from testbed.micro.emulator_gaps import OwnClock, PassingOver

@@ -1,4 +1,4 @@
-"""System calls about paths: open, stat, folders, what is made and deleted."""
+"""System calls about paths: open, stat, folders, what is made and deleted; and what a file is."""
 
 from __future__ import annotations
 

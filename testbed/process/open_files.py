@@ -1,4 +1,4 @@
-"""What a file descriptor can stand for, and of that files, folders, standard streams, devices."""
+"""File descriptors and what each can stand for: files, folders, standard streams, devices; and locks on files."""
 
 from __future__ import annotations
 

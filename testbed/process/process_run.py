@@ -21,7 +21,7 @@ from testbed.image import Image, LoadedImage, describe
 from testbed.image.separate_debug import NOWHERE, DebugDirs
 from testbed.machine.hooked_run import NATIVE_FROM
 from testbed.machine.recording import told_ending
-from testbed.machine.start import Fault
+from testbed.machine.stops import Fault
 from testbed.process.known_files import FileReading
 from testbed.process.open_files import OutputStream
 from testbed.process.running import run_on

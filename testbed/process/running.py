@@ -10,7 +10,7 @@ from unicorn import unicorn_const as const
 from testbed.arch import PerArch
 from testbed.image.disassembly import disassemble
 from testbed.machine.clock_reads import CLOCK_READS
-from testbed.machine.start import FETCHES
+from testbed.machine.stops import FETCHES
 from testbed.process.calls_processes import end_process
 from testbed.process.recorder import Called, Raised, Refused
 from testbed.process.scheduling import choose, end_thread, finish_call

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from testbed.arch import Arch
 from testbed.image import LoadedImage
 from testbed.machine.recording import told_ending
-from testbed.machine.start import Fault
+from testbed.machine.stops import Fault
 from testbed.process.threads import GuestThread
 from testbed.trace import Exited, Region, Trace, Writes
 from testbed.trace.rolling_memory import RollingMemory

@@ -1,4 +1,4 @@
-"""What became of a judged process, as values: threads, unwinders, and the places at which each goes wrong."""
+"""What became of a judged process, as values: threads, unwinders, whose code each step is, where each goes wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread of a process as a run: what shows one step, or draws a page of all, shows a thread as well."""
+"""A thread of a process, or a part of a long one, as a run: what shows a step or draws a page shows it as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One program and what is said to it: hello, sessions, snapshots, and the memory that it asks for in between."""
+"""One program and what is said to it, line by line: hello, sessions, snapshots, the memory it asks for, its answers."""
 
 from __future__ import annotations
 

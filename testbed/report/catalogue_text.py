@@ -140,6 +140,7 @@ class CatalogueForm(NamedTuple):
 
 
 def _what(unwinder: Unwinder) -> str:
+    """What an unwinder does, and who walks stacks so."""
     return f"{unwinder.summary} (so do {unwinder.done_by})" if unwinder.done_by else unwinder.summary
 
 

@@ -20,7 +20,8 @@ from testbed.naming.beside import Alignment, beside
 from testbed.naming.symbolize import inlined_at, with_places
 from testbed.profiling.thread_run import ThreadRun
 from testbed.program.model import Program
-from testbed.report.json_data import NOTHING, Answers, StepAnswers, answers_of, counts, faults
+from testbed.report.answers import NOTHING, Answers, StepAnswers, answers_of, faults
+from testbed.report.json_data import counts
 from testbed.report.page import packed, page_text, render_page
 from testbed.report.phrases import activation_name, count, share
 from testbed.report.run_text import clauses_failed

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.report.json_data import NOTHING, Answers
+from testbed.report.answers import NOTHING, Answers
 from testbed.runs.run import Run
 
 SPEEDSCOPE = "https://www.speedscope.app/file-format-schema.json"

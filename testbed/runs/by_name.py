@@ -1,4 +1,4 @@
-"""From what a user types to a value: a program's name, the path of a source, or the path of a program file."""
+"""From what a user types to a run: a program's name, the path of a source, or the path of a program file."""
 
 from __future__ import annotations
 

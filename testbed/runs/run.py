@@ -1,4 +1,4 @@
-"""One program, built, run and watched: the value that the command line and notebooks work on."""
+"""One program, built, run, watched and judged: the value that the command line and notebooks work on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recorded run, in columns: one row of registers per executed instruction, and a journal of writes."""
+"""A recorded run, or a piece of one, in columns: a row of registers per executed instruction, a journal of writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trace shows about one frame at one step, in words for people: a rule for each word.
+"""What the trace shows about one frame, in words for people, a rule for each; and what its part of the stack holds.
 
 A rule asks registers, memory and activations alone; three ask a symbol, whose name the word is about.
 """

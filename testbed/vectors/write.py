@@ -1,4 +1,4 @@
-"""A set of test vectors in a folder: files of vectors, program files, the index, and the kit that explains them."""
+"""A set of test vectors in a folder: files of vectors as JSON, program files, the index, the kit that explains them."""
 
 from __future__ import annotations
 

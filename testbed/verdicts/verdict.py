@@ -1,4 +1,4 @@
-"""What a verdict is, and what a backtrace says wrongly first, in words.
+"""What a verdict is, in words, how it stands to its technique's assumption, and the counts of many.
 
 How it is found is `testbed.verdicts.native`, and why it is so `testbed.verdicts.assumptions`.
 """

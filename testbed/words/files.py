@@ -1,4 +1,4 @@
-"""Files that the testbed can make again: where they lie, and how they appear whole or not at all."""
+"""Files that the testbed can make again, whole or not at all; temporary folders; and which code a result came from."""
 
 from __future__ import annotations
 

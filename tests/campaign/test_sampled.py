@@ -9,10 +9,10 @@ import pytest
 from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.campaign.cells import Cell, Unit, cell_of, cell_of_long, run_unit
-from testbed.campaign.matrix import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
+from testbed.campaign.kept_results import ANSWERS, KeptAnswer, answer_of, answers_at, kept_answer
 from testbed.campaign.version_history import cell_at, judge_unit_sample, sampled_steps
 from testbed.contract.unwinder import Backtrace, Frame, FrameKind, HeldTo, Unwinder
-from testbed.report.json_data import answers_of
+from testbed.report.answers import answers_of
 from testbed.runs.long import judge_long, watch_long
 from testbed.runs.run import Run, judge, judge_all
 from testbed.store.codec import NotDecoded

@@ -11,7 +11,7 @@ import pytest
 
 from testbed.cli import COMMANDS
 from testbed.image import read_image
-from testbed.report.json_data import NOTE
+from testbed.report.answers import NOTE
 from testbed.report.json_forms import FOLDER, PRINTED, schema_text
 from tests import corpus
 from tests.cli.command import Step, Testbed, data_of, session, tells

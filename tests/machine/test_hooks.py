@@ -10,7 +10,7 @@ from unicorn import unicorn_const as const
 
 from testbed.image import LoadedImage, read_image
 from testbed.machine import Machine, Tape, record, record_light, start_machine
-from testbed.machine.start import Stops
+from testbed.machine.stops import Stops
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.runs.by_name import named_run
 from testbed.trace import Exited, History, Trace, Writes

@@ -12,7 +12,8 @@ from testbed.image import Image, LoadedImage
 from testbed.machine import record, record_light, start_machine
 from testbed.machine.recording import record_native
 from testbed.machine.signals import ALTERNATE_SIZE, alternate_top
-from testbed.machine.start import Fault, load, new_engine
+from testbed.machine.start import load, new_engine
+from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.report.step_view import listing
 from testbed.runs.run import Run, judge, judge_all, run_program

@@ -38,6 +38,7 @@ from testbed.verdicts.trace import verdict_at
 from testbed.verdicts.verdict import Accord
 from tests.corpus import tool
 from tests.process.builds import built, ran
+from tests.report.chromium import opened
 from tests.witness.witnessed import agreed
 from unwinders import UNWINDERS
 
@@ -432,6 +433,17 @@ def test_what_is_lost_and_what_is_invented_stands_at_its_place() -> None:
     assert found == (("_start", right), ("main", lost), ("up", right), ("noise", invented), ("leaf", right))
     assert marked(("main", "leaf"), ("leaf",)) == (("main", lost), ("leaf", right))
     assert marked(("main",), ()) == (("main", lost),)
+
+
+def test_a_flame_graph_is_searched_by_the_names_that_it_shows(run: ProcessRun, tmp_path: Path) -> None:
+    long, page = "std::map<std::string, std::vector<int>>::find(std::string const&)", tmp_path / "page.html"
+    seen = [(("main", long),) * 2, *[(("main", "leaf"),) * 2] * 99]
+    profile = SampledProfile(TRUTH, 10, seen, frozenset({"main", long}))
+    page.write_text(profile_html([ProfiledBuild(run, [profile], [])]))
+    with opened(page) as shown:
+        for sought, told in (("std::map<..>::find", "on 1.0 %"), ("vector", "nowhere"), ("leaf", "on 99.0 %")):
+            shown.fill(".find", sought)
+            assert shown.locator(".found").first.inner_text().endswith(f"{sought}: {told}")
 
 
 def test_a_flame_graph_shows_short_names_that_fit_and_whole_ones_where_one_points(run: ProcessRun) -> None:

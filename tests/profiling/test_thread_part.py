@@ -9,7 +9,7 @@ from testbed.process import ProcessRun
 from testbed.process.process_run import LongProcess, run_in_pieces
 from testbed.profiling.judge import watch_process
 from testbed.profiling.thread_run import ThreadRun, part_at, part_of_own_code, thread_at, thread_run
-from testbed.report.json_data import answers_of
+from testbed.report.answers import answers_of
 from testbed.report.step_lines import marks_of
 from testbed.trace.trace import CHUNK
 from tests.process.builds import built, ran

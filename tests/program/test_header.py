@@ -13,7 +13,7 @@ from testbed.build import build, cache
 from testbed.build.cache import build_key
 from testbed.build.recipes import RECIPES, recipes_for
 from testbed.campaign.cells import Unit
-from testbed.campaign.matrix import judge_and_keep, kept_result
+from testbed.campaign.kept_results import judge_and_keep, kept_result
 from testbed.program.header import Signal, Span, Trapped
 from testbed.program.model import (
     Expectation,

@@ -13,7 +13,7 @@ from programs import PROGRAMS
 from testbed.arch import ARCHES
 from testbed.build.recipes import RECIPES
 from testbed.campaign.cells import Cell, Unit, run_unit, units
-from testbed.campaign.matrix import answers_at
+from testbed.campaign.kept_results import answers_at
 from testbed.campaign.version_history import cell_at
 from testbed.contract.unwinder import Unwinder
 from testbed.conventions import platform

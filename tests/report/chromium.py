@@ -10,7 +10,7 @@ import pytest
 
 import testbed
 from testbed.campaign.cells import Cell, cell_of
-from testbed.report.json_data import Answers, answers_of
+from testbed.report.answers import Answers, answers_of
 from testbed.runs.run import Run
 from tests.corpus import tool
 from unwinders import UNWINDERS

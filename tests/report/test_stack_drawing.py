@@ -15,7 +15,7 @@ from testbed.contract.unwinder import behind_call
 from testbed.conventions import platform
 from testbed.naming.beside import beside, counted
 from testbed.naming.symbolize import Origin, symbolize
-from testbed.report.json_data import NOTHING
+from testbed.report.answers import NOTHING
 from testbed.report.page import packed, unpacked
 from testbed.report.stack_drawing import StackWord, WordKind, changed_registers, draw_stack
 from testbed.report.stepper import answer_data, stepper_data, unwinder_sentence, write_stepper

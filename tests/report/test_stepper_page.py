@@ -19,7 +19,7 @@ from testbed.campaign.names import true_frames
 from testbed.contract.unwinder import Backtrace, Frame, FrameKind
 from testbed.image import Image, LoadedImage, Symbol
 from testbed.naming.symbolize import symbolize
-from testbed.report.json_data import Answers, answers_of
+from testbed.report.answers import Answers, answers_of
 from testbed.report.json_forms import schema
 from testbed.report.stepper import stepper_data, write_stepper
 from testbed.report.styles import STYLES, PrintedBacktrace, shown

@@ -1,4 +1,4 @@
-"""The one stack walk. Its guards stand here once, for every row technique.
+"""One row applied to one frame, and the one stack walk. Its guards stand here once, for every row technique.
 
 * SP moves towards the caller at every step: ``caller's SP > SP``. Equal is allowed where nothing need be on the
   stack: for an interrupted frame, and where the row has the return address in a register.

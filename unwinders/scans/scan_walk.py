@@ -1,4 +1,4 @@
-"""Stack scanning: the walk that asks every word of the stack whether it could be a return address.
+"""Stack scanning, at one snapshot and over a trace: could this word of the stack be a return address?
 
 From SP upwards, one word at a time::
 

@@ -1,4 +1,4 @@
-"""Attribute values by their form, and the tables that indexed ones point into.
+"""Attribute values by their form, read at a place in a section, and DWARF's numbers for tags, attributes and forms.
 
 Source: DWARF 5, sections 7.5.5 and 7.5.6 (forms), 7.26 (string offsets), 7.27 (addresses).
 """

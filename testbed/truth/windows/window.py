@@ -1,4 +1,4 @@
-"""A long run cut into windows: what each step's facts are seen from.
+"""A long run cut into windows, what each step's facts are seen from; and what only the end of a run can tell.
 
 A window has some steps to say something about, the row before them and up to two after them: a call to the next address
 is told from a pop by the two steps that follow. Rows of earlier steps may be put in front (``rows_before``): those at

@@ -23,7 +23,8 @@ from testbed.machine.code_ranges import CodeRange
 from testbed.machine.hooked_run import HookedRun, write_set
 from testbed.machine.native import hooks
 from testbed.machine.recording import chunks_of, isa_bit, record_chunks, record_native
-from testbed.machine.start import Fault, load
+from testbed.machine.start import load
+from testbed.machine.stops import Fault
 from testbed.machine.unicorn_arches import UNICORN
 from testbed.native.compiled import VARIABLE
 from testbed.trace import Exited, Trace
