@@ -14,7 +14,7 @@ import pytest
 
 from programs import PROGRAMS
 from testbed.campaign import cells
-from testbed.campaign import matrix as results
+from testbed.campaign import kept_results as results
 from testbed.campaign.cells import Unit, UnitResult
 from testbed.campaign.fuzz import failures
 from testbed.campaign.matrix import judge_unit, judge_units
