@@ -152,7 +152,7 @@ arm_breakpoint arm_cacheflush arm_usr26 arm_usr32 arm_set_tls arm_get_tls
 
 
 # Each of these words is a module ``calls_*.py`` with a table of its calls.
-_MODULES = "memory files paths identity signals threads processes waiting sockets"
+_MODULES = "memory files paths identity signals threads processes waiting timers sockets"
 CALLS: MappingProxyType[str, KernelCall] = MappingProxyType(
     {
         name: call
